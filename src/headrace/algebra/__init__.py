@@ -1,0 +1,1 @@
+"""The one algebra that every dialect is translated into: frozen values, no behaviour."""

@@ -1,0 +1,124 @@
+"""Expressions: what FILTER, BIND, SELECT, HAVING and ORDER BY compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from headrace.errors import Span
+from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
+
+if TYPE_CHECKING:
+    from headrace.algebra.operators import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that a solution binds to a term.
+
+    A blank node of a pattern is a variable that cannot be selected; its name starts with `_:`,
+    which no query can write.
+    """
+
+    name: str
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it stands for a blank node of the pattern."""
+        return self.name.startswith("_:")
+
+
+@dataclass(frozen=True, slots=True)
+class TriplePattern:
+    """A triple with variables; as a term inside another one it is a quoted triple pattern."""
+
+    subject: PatternTerm
+    predicate: PatternTerm
+    object: PatternTerm
+
+
+PatternTerm: TypeAlias = Variable | Iri | BlankNode | Literal | QuotedTriple | TriplePattern
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator of the language between its arguments.
+
+    `||` and `&&` take two or more arguments, `!`, `u-` and `u+` one, the others two:
+    `= != < <= > >= + - * /`.
+    """
+
+    symbol: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """IN and NOT IN."""
+
+    value: Expression
+    candidates: tuple[Expression, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A function of the language itself, by its upper-case name (`STRLEN`, `IF`, `COALESCE`...)."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A function by its IRI: a cast, an uncertainty function or an extension."""
+
+    function: Iri
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """When the stream triples that bound a variable, or one given triple, happened.
+
+    One argument is a variable, three are the subject, predicate and object of a triple.
+    """
+
+    arguments: tuple[Expression, ...]
+    stream: Variable | Iri | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a pattern has a solution compatible with the current one."""
+
+    pattern: Operator
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A function of a group: COUNT, SUM, AVG, MIN, MAX, SAMPLE or GROUP_CONCAT.
+
+    No argument is `COUNT(*)`.
+    """
+
+    function: str
+    argument: Expression | None = None
+    distinct: bool = False
+    separator: str | None = None
+
+
+Expression: TypeAlias = (
+    PatternTerm
+    | Operation
+    | Membership
+    | BuiltIn
+    | FunctionCall
+    | Timestamp
+    | Exists
+    | Aggregate
+)
+
+CALLS: TypeAlias = Operation | Membership | BuiltIn | FunctionCall | Timestamp | Exists | Aggregate

@@ -1,0 +1,137 @@
+"""When a continuous query is evaluated and what it emits: the values that engines disagree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+MILLISECOND: Final = 1_000
+SECOND: Final = 1_000 * MILLISECOND
+DAY: Final = 86_400 * SECOND
+
+
+class Bounds(StrEnum):
+    """Which ends of a time window belong to it."""
+
+    OPEN_CLOSED = "(]"
+    CLOSED_OPEN = "[)"
+    CLOSED = "[]"
+
+
+class Align(StrEnum):
+    """Which end of a time window lies on the grid."""
+
+    CLOSE = "close"
+    OPEN = "open"
+
+
+class Contents(StrEnum):
+    """Whether equal triples of a window are one, or each time they occur is its own match."""
+
+    SET = "set"
+    TIMED = "timed"
+
+
+class Emit(StrEnum):
+    """The whole answer, what is new in it, or what has gone from it."""
+
+    RSTREAM = "rstream"
+    ISTREAM = "istream"
+    DSTREAM = "dstream"
+
+
+class NonEmpty(StrEnum):
+    """What suppresses a report: nothing, an empty window, or an empty answer."""
+
+    REPORT_ALL = "off"
+    CONTENT = "content"
+    ANSWER = "answer"
+
+
+class Order(StrEnum):
+    """The order in which arrivals are evaluated."""
+
+    EVENT_TIME = "event-time"
+    ARRIVAL = "arrival"
+
+
+class Pick(StrEnum):
+    """Which close `every` takes: the latest not after the instant, or the latest before it."""
+
+    LATEST = "latest"
+    STRICT = "strict"
+
+
+class BlankNodes(StrEnum):
+    """Within what equal blank node labels are the same node."""
+
+    ELEMENT = "element"
+    STREAM = "stream"
+
+
+class Scope(StrEnum):
+    """Whether windows bound each element's age, or the span of a whole match."""
+
+    WINDOW = "window"
+    MATCH = "match"
+
+
+class Strategy(StrEnum):
+    """How windows are evaluated; for experiments."""
+
+    AUTO = "auto"
+    SNAPSHOT = "snapshot"
+    INCREMENTAL = "incremental"
+
+
+@dataclass(frozen=True, slots=True)
+class OnClose:
+    """At each close of one of the query's windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """At t0 + k * period."""
+
+    period: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnChange:
+    """At each event time at which an element enters."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnArrival:
+    """At each element."""
+
+
+Report: TypeAlias = OnClose | Every | OnChange | OnArrival
+
+FIRST: Final = "first"
+Origin: TypeAlias = int | Literal["first"]
+"""t0: microseconds since the epoch, or the least event time seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """Every choice a continuous query makes beyond its text. Durations in microseconds."""
+
+    bounds: Bounds = Bounds.OPEN_CLOSED
+    align: Align = Align.CLOSE
+    t0: Origin = 0
+    contents: Contents = Contents.SET
+    report: Report = OnClose()
+    emit: Emit = Emit.RSTREAM
+    non_empty: NonEmpty = NonEmpty.REPORT_ALL
+    order: Order = Order.EVENT_TIME
+    pick: Pick = Pick.LATEST
+    scope: Scope = Scope.WINDOW
+    delay: int = 0
+    stream_delays: tuple[tuple[str, int], ...] = ()
+    max_ahead: int = DAY
+    blank_nodes: BlankNodes = BlankNodes.ELEMENT
+    assert_quoted: bool = False
+    strategy: Strategy = Strategy.AUTO
+    switched_rules: tuple[tuple[str, bool], ...] = ()

@@ -1,0 +1,200 @@
+"""Every error Headrace raises on purpose, by who must act.
+
+HeadraceError
+  QueryError             the query is wrong
+    QuerySyntaxError       it is not of the language
+    ScopeError             it is of the language, but a name in it does not fit
+    UnsupportedError       it has a meaning, but not one this version can run
+    TooLargeError          it is larger or deeper than the limits allow
+  SettingError           an option of a run or of a profile is wrong
+  DataError              an element is wrong; it is rejected, the query goes on
+  MachineError           this machine is not ready (Java, memory, a directory)
+  InternalError          we are wrong; please report it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TAB = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a source text, as offsets of its first character and of the one after its last."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and the name it is known by, able to show a piece of itself."""
+
+    text: str
+    name: str | None = None
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both counted from one.
+
+        >>> Source("SELECT\\n  ?x").position(9)
+        (2, 3)
+        """
+        before = self.text[:offset]
+        return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+    def excerpt(self, span: Span) -> str:
+        """The line of a span with carets under it, preceded by where it is."""
+        line, column = self.position(span.start)
+        start = self.text.rfind("\n", 0, span.start) + 1
+        end = self.text.find("\n", start)
+        shown = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        width = max(1, min(span.end, start + len(shown)) - span.start)
+        indent = len(shown[: column - 1].expandtabs(TAB))
+        carets = "^" * len(shown[column - 1 : column - 1 + width].expandtabs(TAB) or "^")
+        where = f"line {line}, column {column}"
+        if self.name:
+            where = f"{self.name}, {where}"
+        shown = shown.expandtabs(TAB)
+        if len(shown) > EXCERPT_WIDTH:  # a generated one-line query must not fill the screen
+            cut = max(0, indent - EXCERPT_WIDTH // 2)
+            shown, indent = "…" + shown[cut : cut + EXCERPT_WIDTH] + "…", indent - cut + 1
+            carets = carets[: max(1, len(shown) - indent)]
+        return f"{where}\n  {shown}\n  {' ' * indent}{carets}"
+
+
+EXCERPT_WIDTH = 110
+
+
+class HeadraceError(Exception):
+    """The root of all errors that Headrace raises on purpose."""
+
+
+class QueryError(HeadraceError):
+    """A query is wrong: what is wrong, where, and what to do about it.
+
+    Attributes:
+        problem: what was found and what was expected, in one line.
+        source: the query.
+        span: where in the query, if it can be said.
+        hint: what to do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        source: Source | None = None,
+        span: Span | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """Keep the parts as data and show them as one text."""
+        self.problem = problem
+        self.source = source
+        self.span = span
+        self.hint = hint
+        super().__init__(self._shown())
+
+    @property
+    def line(self) -> int | None:
+        """The line of the span, counted from one."""
+        return self._position()[0]
+
+    @property
+    def column(self) -> int | None:
+        """The column of the span, counted from one."""
+        return self._position()[1]
+
+    def _position(self) -> tuple[int, int] | tuple[None, None]:
+        if self.source is None or self.span is None:
+            return None, None
+        return self.source.position(self.span.start)
+
+    def _shown(self) -> str:
+        parts = [self.problem]
+        if self.source is not None and self.span is not None:
+            parts.append(self.source.excerpt(self.span))
+        if self.hint:
+            parts.append(self.hint)
+        return "\n".join(parts)
+
+
+class QuerySyntaxError(QueryError):
+    """The text is not of the language."""
+
+
+class ScopeError(QueryError):
+    """The text is of the language, but a name in it is unknown, taken or out of reach."""
+
+
+class UnsupportedError(QueryError):
+    """The query has a meaning, but not one that this version can run."""
+
+
+class TooLargeError(QueryError):
+    """The query is larger or more deeply nested than the limits allow."""
+
+
+class SettingError(HeadraceError):
+    """An option of a run or of a profile is wrong."""
+
+
+class DataError(HeadraceError):
+    """An element is wrong; it goes to the rejected output with this as the reason.
+
+    Attributes:
+        problem: what is wrong, in one line.
+        name: the file or stream it stands in, if known.
+        line: its line there, counted from one.
+        column: its column there, counted from one.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        name: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        """Keep the parts as data and show them as one line."""
+        self.problem = problem
+        self.name = name
+        self.line = line
+        self.column = column
+        where = ":".join(str(part) for part in (name, line, column) if part is not None)
+        super().__init__(f"{where}: {problem}" if where else problem)
+
+
+class MachineError(HeadraceError):
+    """This machine is not ready; the message says what to install or change."""
+
+
+class InternalError(HeadraceError):
+    """Headrace is wrong; please report it."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name a mistyped one was probably meant to be.
+
+    >>> nearest("STREEM", ["STREAM", "SELECT"])
+    'STREAM'
+    >>> nearest("xyzzy", ["STREAM", "SELECT"]) is None
+    True
+    """
+    folded = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.7)
+    return folded[close[0]] if close else None
+
+
+def listing(names: Iterable[str], last: str = "or") -> str:
+    """Names as a person lists them.
+
+    >>> listing(["a", "b", "c"])
+    'a, b or c'
+    """
+    *head, tail = list(names)
+    return f"{', '.join(head)} {last} {tail}" if head else tail

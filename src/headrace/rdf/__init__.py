@@ -1,0 +1,1 @@
+"""RDF as values: terms, their identities, and the formats they are written in."""
