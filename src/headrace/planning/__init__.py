@@ -1,0 +1,1 @@
+"""From a query to a plan: what will be run, and how."""

@@ -98,13 +98,8 @@ _STRING_ESCAPES = {
     0x0A: "\\n",
     0x0C: "\\f",
     0x0D: "\\r",
-} | {
-    code: f"\\u{code:04X}"
-    for code in [*range(0x00, 0x08), 0x0B, *range(0x0E, 0x20), 0x7F]
-}
-_IRI_ESCAPES = {
-    code: f"\\u{code:04X}" for code in [*range(0x21), *map(ord, '<>"{}|^`\\')]
-}
+} | {code: f"\\u{code:04X}" for code in [*range(0x08), 0x0B, *range(0x0E, 0x20), 0x7F]}
+_IRI_ESCAPES = {code: f"\\u{code:04X}" for code in [*range(0x21), *map(ord, '<>"{}|^`\\')]}
 
 
 def canonical(term: Term) -> str:
@@ -120,10 +115,10 @@ def canonical(term: Term) -> str:
             return f"<{value.translate(_IRI_ESCAPES)}>"
         case BlankNode(label):
             return f"_:{label}"
-        case Literal(lexical, _, str(language)):
-            return f'"{lexical.translate(_STRING_ESCAPES)}"@{language}'
-        case Literal(lexical, datatype, None):
+        case Literal(lexical, datatype, language):
             text = f'"{lexical.translate(_STRING_ESCAPES)}"'
+            if language is not None:
+                return f"{text}@{language}"
             return text if datatype == XSD_STRING else f"{text}^^{canonical(Iri(datatype))}"
         case QuotedTriple(subject, predicate, object_):
             return f"<< {canonical(subject)} {canonical(predicate)} {canonical(object_)} >>"

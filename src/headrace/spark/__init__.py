@@ -1,0 +1,1 @@
+"""The runtime: a plan on Spark Structured Streaming. Nothing else imports pyspark."""

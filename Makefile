@@ -1,0 +1,47 @@
+# Needs make and Python 3.11 or newer; everything else is brought into .venv.
+#
+#   make demo    set up, then run the demonstration
+#   make test    set up, then lint, types and tests: what CI runs
+#   make check   set up, then lint and types only
+#   make bench   set up, then the benchmarks
+#   make clean   remove what make has made
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.set-up
+# Java is brought along only where there is none that Spark can use.
+JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
+EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
+
+.PHONY: demo test check lint types bench clean
+
+demo: $(STAMP)
+	$(BIN)/headrace demo
+
+test: check
+	$(BIN)/python -m pytest
+
+check: lint types
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/headrace bench
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Headrace needs Python 3.11 or newer, and $(PYTHON) is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev$(EXTRAS)]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

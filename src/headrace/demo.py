@@ -1,0 +1,232 @@
+"""The main job on generated data: cars at the tollgates of a city, counted on local Spark."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rich.console import Console
+    from rich.table import Table
+
+    from headrace.spark.answers import Answer
+    from headrace.spark.manifest import Manifest
+
+# Importing this module must stay cheap: the command line does it to show its help.
+# ruff: noqa: PLC0415
+
+QUERY: Final = """\
+PREFIX t: <http://linkedurbandata.org/traffic#>
+
+SELECT DISTINCT ?tollgate ?passages
+FROM STREAM <http://streams.org/citytollgates.trdf> [RANGE 10m STEP 1m]
+WHERE { ?tollgate t:registers ?car . }
+AGGREGATE { (?passages, COUNT, {?tollgate}) }
+"""
+
+TRAFFIC: Final = "http://linkedurbandata.org/traffic#"
+GATES: Final = ("east", "north", "ring", "south", "west")
+CARS: Final = 400
+MINUTES: Final = 30
+START: Final = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
+SHOWN: Final = 3
+"""So many windows are shown in full at the beginning and at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A car that a tollgate registers; the time is in milliseconds since the epoch."""
+
+    time: int
+    gate: str
+    car: str
+
+    @property
+    def line(self) -> str:
+        """The passage as an element of the stream, in timed N-Quads."""
+        statement = f"<{TRAFFIC}{self.gate}> <{TRAFFIC}registers> <{TRAFFIC}{self.car}> ."
+        return f"{self.time}\t{statement}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What was put in and what came out."""
+
+    passages: tuple[Passage, ...]
+    answers: tuple[Answer, ...]
+    manifest: Manifest
+    seconds: float
+
+
+def generate(count: int = 3_000, seed: int = 23) -> tuple[Passage, ...]:
+    """The same morning traffic every time: some gates are busier, and some cars come again."""
+    chance = random.Random(seed)
+    start = int(START.timestamp() * 1000)
+    times = sorted(chance.randrange(MINUTES * 60_000) for _ in range(count))
+    gates = chance.choices(GATES, weights=range(1, len(GATES) + 1), k=count)
+    return tuple(
+        Passage(start + time, gate, f"car{chance.randrange(CARS)}")
+        for time, gate in zip(times, gates, strict=True)
+    )
+
+
+def write_stream(passages: Sequence[Passage], folder: Path, files: int) -> None:
+    """Write passages to a folder as a stream of several files, in order."""
+    folder.mkdir()
+    size = -(-len(passages) // files)
+    for number in range(files):
+        part = passages[number * size : (number + 1) * size]
+        path = folder / f"passages-{number:03}.tnq"
+        path.write_text("".join(passage.line for passage in part), encoding="utf-8")
+
+
+def main(
+    console: Console | None = None,
+    spark: SparkSession | None = None,
+    count: int = 3_000,
+    files: int = 6,
+) -> Demo:
+    """Generate a stream, run the query on it, and show what each window holds.
+
+    Args:
+        console: where to print.
+        spark: the session to run in; if not given, one is started and stopped again.
+        count: how many passages to generate.
+        files: how many files they are written to; each of them is a batch.
+
+    Raises:
+        HeadraceError: the demonstration cannot run here; the message says what to do.
+    """
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    console = console or Console()
+    began = perf_counter()
+    console.print("[bold]Cars at the tollgates of a city[/], in the last 10 minutes, every minute")
+    console.print(Syntax(QUERY, "sparql", background_color="default", padding=(1, 2)))
+    passages = generate(count)
+    with tempfile.TemporaryDirectory(prefix="headrace-demo-") as name:
+        folder = Path(name) / "stream"
+        write_stream(passages, folder, files)
+        console.print(f"{count:,} passages in {MINUTES} minutes, in {files} files")
+        with _session(spark, Path(name) / "spark.log", console) as session:
+            answers, manifest = _run(session, folder, Path(name) / "deployment", console)
+    demo = Demo(passages, tuple(answers), manifest, perf_counter() - began)
+    _show(demo, console)
+    return demo
+
+
+def _run(
+    spark: SparkSession, folder: Path, directory: Path, console: Console
+) -> tuple[list[Answer], Manifest]:
+    from headrace.dialects import parse
+    from headrace.planning.plan import make_plan
+    from headrace.spark.run import run_once
+
+    plan = make_plan(parse(QUERY, dialect=None).query)
+    answers: list[Answer] = []
+    with console.status("running the query ...") as status:
+
+        def publish(answer: Answer) -> None:
+            answers.append(answer)
+            status.update(f"running the query ... window that closes at {clock(answer.closes)}")
+
+        manifest = run_once(spark, plan, folder, directory, files_per_batch=1, publish=publish)
+    return answers, manifest
+
+
+@contextmanager
+def _session(spark: SparkSession | None, log: Path, console: Console) -> Iterator[SparkSession]:
+    """A session to run in, which is stopped afterwards unless it was there before."""
+    if spark is not None:
+        yield spark
+        return
+    from headrace.spark.java import find_java
+    from headrace.spark.session import start
+
+    java = find_java()
+    with console.status(f"starting Spark (Java {java.version}) ..."):
+        began = perf_counter()
+        session = start(log=log)
+    taken = perf_counter() - began
+    console.print(f"Spark {session.version} (Java {java.version}) started in {taken:.1f} s")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _show(demo: Demo, console: Console) -> None:
+    first, last = demo.answers[:SHOWN], demo.answers[SHOWN:][-SHOWN:]
+    between = len(demo.answers) - len(first) - len(last)
+    console.print(_side_by_side(first))
+    if between > 0:
+        console.print(f"  ... {between} more windows, one a minute ...\n", highlight=False)
+    console.print(_side_by_side(last))
+    batches = demo.manifest.batch + 1
+    console.print(
+        f"[bold]{len(demo.answers)} windows[/] over {demo.manifest.elements:,} elements in "
+        f"{batches} micro-batches; {demo.seconds:.1f} s in all, Spark's start included",
+        highlight=False,
+    )
+    console.print(
+        "\nA car that passes the same gate twice within a window counts once there: equal triples "
+        "of a window are one.\n\n"
+        "Next:\n"
+        "  headrace check examples/papers/*     what a query means, and where one is wrong\n"
+        "  headrace explain QUERY               how it will be run\n"
+        "  README.md                            your own streams and queries",
+        highlight=False,
+        markup=False,
+    )
+
+
+def _side_by_side(answers: Sequence[Answer]) -> Table:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 3))
+    grid.add_row(*(_table(answer) for answer in answers))
+    return grid
+
+
+def _table(answer: Answer) -> Table:
+    from rich.table import Table
+
+    table = Table(title=f"({clock(answer.opens)}, {clock(answer.closes)}]", title_style="cyan")
+    table.add_column("tollgate")
+    table.add_column("passages", justify="right")
+    for row in answer.rows:
+        table.add_row(*(_short(text) for text in row))
+    return table
+
+
+def _short(text: str | None) -> str:
+    """A term as a person would write it: without the namespace, or just the value.
+
+    >>> _short("<http://linkedurbandata.org/traffic#east>")
+    't:east'
+    >>> _short('"7"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    '7'
+    """
+    if text is None:
+        return ""
+    if text.startswith('"'):
+        return text[1 : text.rindex('"')]
+    return text.strip("<>").replace(TRAFFIC, "t:")
+
+
+def clock(time: int) -> str:
+    """The time of day of an event time.
+
+    >>> clock(int(START.timestamp() * 1_000_000))
+    '08:00'
+    """
+    return f"{datetime.fromtimestamp(time / 1_000_000, tz=UTC):%H:%M}"

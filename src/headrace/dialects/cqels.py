@@ -1,0 +1,165 @@
+"""CQELS-QL: windows as patterns, the report's named windows, and its heads without AS."""
+
+from __future__ import annotations
+
+from lark import Token, Tree
+
+from headrace.algebra.expressions import Aggregate, Expression, Operation, Variable
+from headrace.algebra.operators import (
+    Annotate,
+    Annotation,
+    Filter,
+    Group,
+    Operator,
+    Window,
+)
+from headrace.algebra.windows import WindowDeclaration, WindowFrame
+from headrace.dialects.translate.continuous import ContinuousTranslator
+from headrace.dialects.translate.patterns import OpenGroup
+from headrace.dialects.translate.queries import Head
+from headrace.dialects.translate.trees import (
+    Node,
+    as_token,
+    as_tree,
+    present,
+    span,
+    subtree,
+    tokens,
+)
+from headrace.errors import UnsupportedError
+from headrace.rdf.terms import Iri
+
+_EXTREMES = ("MAX", "MIN")
+
+
+class Cqels(ContinuousTranslator):
+    """CQELS-QL, by its engine and by its technical report."""
+
+    grammar = ("sparql", "continuous", "cqels")
+
+    # -- windows ---------------------------------------------------------------------------
+
+    def source_clause(self, tree: Tree[Token]) -> None:
+        """FROM NAMED <s> [frame] AS ?w: a window that GRAPH ?w reads."""
+        stream, window, handle = tree.children
+        name = Iri(as_token(handle)[1:])
+        if any(each.name == name for each in self.windows):
+            self.fail(f"two windows are called {handle}", as_token(handle))
+        frame = self.frame(as_tree(window))
+        self.declare(
+            WindowDeclaration(name, self.iri(as_tree(stream)), frame, span=span(tree)), tree
+        )
+
+    def other_element(self, tree: Tree[Token], group: OpenGroup) -> None:
+        """STREAM <s> [frame] { ... } declares a window and matches a pattern in it."""
+        if tree.data != "stream":
+            super().other_element(tree, group)
+            return
+        name, window, inner = present(tree)
+        stream = self.name(name)
+        frame = self.frame(as_tree(window))
+        declared = self._block_window(stream, frame, tree)
+        group.join(Window(declared.name, self.group(as_tree(inner))))
+
+    def _block_window(
+        self, stream: Variable | Iri, frame: WindowFrame, tree: Tree[Token]
+    ) -> WindowDeclaration:
+        """The window of a STREAM block; equal ones over a stream are one."""
+        for window in self.windows:
+            if window.stream == stream and window.frame == frame:
+                return window
+        base = stream.value if isinstance(stream, Iri) else f"?{stream.name}"
+        taken = {window.name.value for window in self.windows}
+        count = 1 + sum(window.stream == stream for window in self.windows)
+        value = base if base not in taken else f"{base}#{count}"
+        return self.declare(WindowDeclaration(Iri(value), stream, frame, span=span(tree)), tree)
+
+    def graph(self, name: Node, group: Tree[Token]) -> Operator:
+        """GRAPH ?w reads the window that AS ?w declared."""
+        handle = self._handle(name)
+        if handle is not None:
+            return Window(handle, self.group(group))
+        return super().graph(name, group)
+
+    def _handle(self, node: Node) -> Iri | None:
+        if not (isinstance(node, Token) and node.type == "VAR"):
+            return None
+        name = Iri(node[1:])
+        return name if any(window.name == name for window in self.windows) else None
+
+    def variable(self, token: Token) -> Variable:
+        """A variable, unless it is the name of a window."""
+        if self._handle(token) is not None:
+            self.fail(
+                f"{token} is the name of a window and has no value",
+                token,
+                f"use it only as GRAPH {token} {{ ... }}",
+            )
+        return super().variable(token)
+
+    # -- heads without AS ------------------------------------------------------------------
+
+    def head(self, node: Node) -> Head:
+        """A column; an aggregate without AS is named after its text: count(?x) is ?count_x."""
+        if isinstance(node, Token) or node.data == "head":
+            return super().head(node)
+        if node.data != "aggregate":
+            self.fail("a computed column needs a name", node, "write it as (... AS ?name)")
+        inner = _inner_aggregate(node)
+        if inner is not None:
+            return Head(_named(node), None, node)
+        return Head(_named(node), self.aggregate_of(node), node)
+
+    def level(
+        self, tree: Tree[Token], pattern: Operator, heads: list[Head]
+    ) -> tuple[Operator, list[Head], bool]:
+        """A bare max(...) or min(...) keeps the rows that reach it in their group."""
+        extreme = [head for head in heads if _is_extreme(head.node)]
+        if not extreme:
+            return super().level(tree, pattern, heads)
+        modifiers = as_tree(subtree(tree, "modifiers"))
+        having = subtree(modifiers, "having")
+        if len(extreme) > 1 or having is not None:
+            self.fail(
+                "a bare max or min cannot be combined with another one or with HAVING",
+                having or extreme[1].node,
+                "compute it in a subquery and name it with AS",
+                UnsupportedError,
+            )
+        head = extreme[0]
+        node = as_tree(head.node)
+        _, keys = self.keys(modifiers, pattern)
+        function = str(node.children[0]).upper()
+        inner = _inner_aggregate(node)
+        if inner is None:
+            value: Expression = self._aggregated(present(node)[-1])
+        else:
+            # max(count(?x)): the groups whose count is the largest of all.
+            plain = [each.variable for each in heads if isinstance(each.node, Token)]
+            counted = self.fresh("count")
+            grouped = tuple(dict.fromkeys((*keys, *plain)))
+            pattern = Group(pattern, grouped, ((counted, self.aggregate_of(inner)),))
+            value, keys = counted, ()
+        best = self.fresh("best")
+        annotation = Annotation(best, Aggregate(function, value), keys)
+        reached = Filter(Operation("=", (value, best)), Annotate(pattern, (annotation,)))
+        named = [
+            Head(each.variable, best, each.node) if each is head else each for each in heads
+        ]
+        return reached, named, False
+
+
+def _is_extreme(node: Node) -> bool:
+    bare = isinstance(node, Tree) and node.data == "aggregate"
+    return bare and str(as_tree(node).children[0]).upper() in _EXTREMES
+
+
+def _inner_aggregate(node: Tree[Token]) -> Tree[Token] | None:
+    argument = present(node)[-1]
+    nested = isinstance(argument, Tree) and argument.data == "aggregate"
+    return as_tree(argument) if nested else None
+
+
+def _named(node: Tree[Token]) -> Variable:
+    words = [token.lstrip("?$").lower() if token.type != "VAR" else token[1:] for token in tokens(node)]
+    return Variable("_".join(word for word in words if word.isidentifier()))

@@ -1,0 +1,126 @@
+"""What the next token is: one regular expression, and the parser's state where the text is unclear.
+
+A word is a keyword only where the parser can use it, so that a query may be called `count` and a
+second be written `s`; `<` opens an IRI only where an IRI can stand, so that `?a<?b` compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from lark import Token
+from lark.common import LexerConf
+from lark.lexer import Lexer, LexerState
+
+from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_START = _BASE + "_"
+_INNER = _START + "0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_CHARS = _INNER + "\\-"
+_ESCAPE = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_PREFIX = rf"[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*"
+_LOCAL = (
+    rf"(?:[{_START}:0-9]|{_ESCAPE})(?:[{_CHARS}:]|{_ESCAPE}|\.+(?=[{_CHARS}:%\\]))*"
+)
+_NUMBER = r"(?:[0-9]+\.[0-9]*[eE][+-]?[0-9]+|\.?[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)"
+_STRING = (
+    r'"""(?:"{0,2}(?:[^"\\]|\\[tbnrf\\"\']))*"""'
+    r"|'''(?:'{0,2}(?:[^'\\]|\\[tbnrf\\\"']))*'''"
+    r'|"(?:[^"\\\n\r]|\\[tbnrf\\"\'])*"'
+    r"|'(?:[^'\\\n\r]|\\[tbnrf\\\"'])*'"
+)
+
+_TOKEN: Final = re.compile(
+    r"(?:[ \t\r\n]+|\#[^\n\r]*)*(?:"
+    rf"(?P<VAR>[?$][{_START}0-9][{_INNER}]*)"
+    rf"|(?P<BLANK>_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*)"
+    rf"|(?P<PNAME>(?:{_PREFIX})?:(?:{_LOCAL})?)"
+    r"|(?P<DURATION>P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?"
+    r"(?:T(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?(?![A-Za-z0-9_]))"
+    r"|(?P<WORD>[A-Za-z_][A-Za-z0-9_]*)"
+    rf"|(?P<NUMBER>{_NUMBER})"
+    rf"|(?P<SIGNED>[+-]{_NUMBER})"
+    rf"|(?P<STRING>{_STRING})"
+    r"|(?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)"
+    r"|(?P<ANGLE><)"
+    r"|(?P<MARK>\{\||\|\}|\|\||&&|!=|<=|>=|>>|\^\^|[][(){}.;,|/^?*+!=<>-])"
+    r"|(?P<END>\Z)"
+    r"|(?P<UNKNOWN>.)"
+    r")",
+    re.DOTALL,
+)
+_IRIREF: Final = re.compile(r"<[^\x00-\x20<>\"{}|^`\\]*>")
+
+
+class SparqlLexer(Lexer):
+    """Tokens of SPARQL and its dialects; which words are keywords is read from the grammar."""
+
+    __future_interface__ = True
+
+    def __init__(self, conf: LexerConf) -> None:
+        """Sort the grammar's literal terminals into keywords and marks."""
+        literal = {
+            str(terminal.pattern.value): terminal.name
+            for terminal in conf.terminals
+            if terminal.pattern is not None
+        }
+        self._keywords = {text: name for text, name in literal.items() if text.isalpha()}
+        self._marks = {text: name for text, name in literal.items() if not text.isalpha()}
+
+    def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:  # noqa: ANN401
+        """Yield tokens, each chosen by what the parser accepts after the one before."""
+        text = str(lexer_state.text.text)
+        states = parser_state.parse_conf.parse_table.states
+        position = 0
+        match = _TOKEN.match
+        while True:
+            found = match(text, position)
+            kind = found.lastgroup if found else None
+            if found is None or kind is None or kind == "END":
+                return
+            value = found[kind]
+            end = found.end()
+            start = end - len(value)
+            accepted: Mapping[str, object] = states[parser_state.state_stack[-1]]
+            if kind == "WORD" or (kind == "DURATION" and "DURATION" not in accepted):
+                kind = self._word(value, accepted)
+            elif kind == "MARK":
+                kind = self._marks.get(value, "UNKNOWN")
+            elif kind == "ANGLE":
+                kind, end = self._angle(text, start, accepted)
+                value = text[start:end]
+            yield Token(kind, value, start, None, None, None, None, end)
+            position = end
+
+    def _word(self, word: str, accepted: Mapping[str, object]) -> str:
+        """What a word is here: `a` is only so in lower case, other keywords in any case."""
+        upper = word.upper()
+        keyword = self._keywords.get("a" if word == "a" else upper)
+        if keyword in accepted:
+            return str(keyword)
+        if upper in FUNCTIONS and "FUNCTION" in accepted:
+            return "FUNCTION"
+        if upper in AGGREGATE_FUNCTIONS and "AGGREGATE_FUNCTION" in accepted:
+            return "AGGREGATE_FUNCTION"
+        if "WORD" in accepted:
+            return "WORD"
+        return keyword or "WORD"
+
+    def _angle(self, text: str, start: int, accepted: Mapping[str, object]) -> tuple[str, int]:
+        """What a `<` opens: an IRI or a quoted triple where one can stand, else it compares."""
+        iri = _IRIREF.match(text, start)
+        if iri and "IRIREF" in accepted:
+            return "IRIREF", iri.end()
+        if text.startswith("<<", start) and self._marks["<<"] in accepted:
+            return self._marks["<<"], start + 2
+        if text.startswith("<=", start) and self._marks["<="] in accepted:
+            return self._marks["<="], start + 2
+        if self._marks["<"] in accepted:
+            return self._marks["<"], start + 1
+        return ("IRIREF", iri.end()) if iri else (self._marks["<"], start + 1)

@@ -1,0 +1,182 @@
+"""The `--set key=value` settings of a run: what each key takes, and the semantics they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from headrace.algebra.reporting import (
+    FIRST,
+    MILLISECOND,
+    Align,
+    BlankNodes,
+    Bounds,
+    Contents,
+    Emit,
+    Every,
+    NonEmpty,
+    OnArrival,
+    OnChange,
+    OnClose,
+    Order,
+    Origin,
+    Pick,
+    Report,
+    Scope,
+    Semantics,
+    Strategy,
+)
+from headrace.dialects.durations import UNITS, iso_duration, unit_duration
+from headrace.dialects.profiles import PROFILES
+from headrace.errors import SettingError, listing, nearest
+
+Choice = TypeVar("Choice", bound=StrEnum)
+Setting = Callable[[Semantics, str], Semantics]
+
+_REPORTS: Final[dict[str, Report]] = {
+    "on-close": OnClose(),
+    "on-change": OnChange(),
+    "on-arrival": OnArrival(),
+}
+
+
+def _choice(field: str, choices: type[StrEnum]) -> Setting:
+    def apply(semantics: Semantics, text: str) -> Semantics:
+        try:
+            value = choices(text)
+        except ValueError:
+            raise SettingError(
+                f"'{field}' is {listing(repr(str(each)) for each in choices)}, not '{text}'"
+            ) from None
+        return replace(semantics, **{field: value})  # type: ignore[arg-type]  # _choice fits them
+
+    return apply
+
+
+def duration(text: str) -> int:
+    """Microseconds in `5s`, `PT5S`, or a bare number of milliseconds.
+
+    >>> duration("1.5s")
+    1500000
+    """
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+    unit = text[len(number) :].strip().lower() or "ms"
+    microseconds: Decimal | None = None
+    if text.startswith("P"):
+        microseconds = iso_duration(text)
+    elif unit in UNITS:
+        try:
+            microseconds = unit_duration(number, unit)
+        except InvalidOperation:
+            microseconds = None
+    if microseconds is None or microseconds != int(microseconds) or microseconds < 0:
+        raise SettingError(f"expected a duration such as 5s, 500ms or PT5S, found '{text}'")
+    return int(microseconds)
+
+
+def _report(semantics: Semantics, text: str) -> Semantics:
+    if text in _REPORTS:
+        return replace(semantics, report=_REPORTS[text])
+    kind, _, period = text.partition(":")
+    if kind != "every":
+        raise SettingError(f"'report' is {listing([*_REPORTS, 'every:5s'])}, not '{text}'")
+    if not duration(period):
+        raise SettingError("'report=every:...' needs a period longer than zero")
+    return replace(semantics, report=Every(duration(period)))
+
+
+def _t0(semantics: Semantics, text: str) -> Semantics:
+    return replace(semantics, t0=_origin(text))
+
+
+def _origin(text: str) -> Origin:
+    if text == FIRST:
+        return FIRST
+    try:
+        microseconds = Decimal(text) * MILLISECOND
+    except InvalidOperation:
+        return _instant(text)
+    if microseconds != int(microseconds):
+        raise SettingError("'t0' is finer than a microsecond")
+    return int(microseconds)
+
+
+def _instant(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingError(
+            f"'t0' is a number of milliseconds, an ISO 8601 time or 'first', not '{text}'"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _boolean(field: str) -> Setting:
+    def apply(semantics: Semantics, text: str) -> Semantics:
+        if text.lower() not in {"true", "false"}:
+            raise SettingError(f"'{field}' is true or false, not '{text}'")
+        return replace(semantics, **{field: text.lower() == "true"})  # type: ignore[arg-type]  # a flag
+
+    return apply
+
+
+_SETTINGS: Final[dict[str, Setting]] = {
+    "bounds": _choice("bounds", Bounds),
+    "align": _choice("align", Align),
+    "t0": _t0,
+    "contents": _choice("contents", Contents),
+    "report": _report,
+    "emit": _choice("emit", Emit),
+    "non_empty": _choice("non_empty", NonEmpty),
+    "order": _choice("order", Order),
+    "pick": _choice("pick", Pick),
+    "scope": _choice("scope", Scope),
+    "delay": lambda semantics, text: replace(semantics, delay=duration(text)),
+    "max_ahead": lambda semantics, text: replace(semantics, max_ahead=duration(text)),
+    "blank_nodes": _choice("blank_nodes", BlankNodes),
+    "assert_quoted": _boolean("assert_quoted"),
+    "strategy": _choice("strategy", Strategy),
+}
+
+KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>")
+
+
+def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
+    """The semantics with the settings of a run put over them; `profile` is not one of them."""
+    for key, text in settings.items():
+        family, _, member = key.partition(".")
+        if key in _SETTINGS:
+            semantics = _SETTINGS[key](semantics, text)
+        elif family == "delay" and member:
+            delays = (*semantics.stream_delays, (member, duration(text)))
+            semantics = replace(semantics, stream_delays=delays)
+        elif family == "rules" and member:
+            if text not in {"on", "off"}:
+                raise SettingError(f"'{key}' is on or off, not '{text}'")
+            switched = (*semantics.switched_rules, (member, text == "on"))
+            semantics = replace(semantics, switched_rules=switched)
+        elif key != "profile":
+            unknown(key)
+    return semantics
+
+
+def unknown(key: str) -> None:
+    """Refuse a key that nothing knows, and list those that are known."""
+    near = nearest(key, KEYS)
+    suggestion = f"; did you mean '{near}'?" if near else ""
+    raise SettingError(f"unknown setting '{key}'{suggestion}\nknown are {', '.join(KEYS)}")
+
+
+def profile_name(settings: Mapping[str, str]) -> str | None:
+    """The profile that the settings ask for, if they do."""
+    name = settings.get("profile")
+    if name is not None and name not in PROFILES:
+        raise SettingError(f"'profile' is {listing(PROFILES)}, not '{name}'")
+    return name

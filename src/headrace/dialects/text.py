@@ -1,0 +1,76 @@
+"""Query texts before any parser sees them: limits on size and depth, and code point escapes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from headrace.errors import QuerySyntaxError, Source, Span, TooLargeError
+
+MAX_CHARACTERS: Final = 256 * 1024
+MAX_DEPTH: Final = 128
+
+# Strings, IRIs and comments are passed over as wholes; what is left of brackets nests.
+_STRUCTURE: Final = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r'|"(?:[^"\\\n\r]|\\.)*"'
+    r"|'(?:[^'\\\n\r]|\\.)*'"
+    r"|<[^\x00-\x20<>\"{}|^`\\]*>"
+    r"|\#[^\n\r]*"
+    r"|(?P<open>[({\[]|<<)"
+    r"|(?P<close>[)}\]]|>>)",
+    re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_CLOSING: Final = {"(": ")", "{": "}", "[": "]", "<<": ">>"}
+
+
+def guard(source: Source) -> None:
+    """Refuse a text that is too long or nests too deeply, in one pass over it."""
+    text = source.text
+    if len(text) > MAX_CHARACTERS:
+        raise TooLargeError(
+            f"a query has at most {MAX_CHARACTERS:,} characters, and this one {len(text):,}",
+            hint="put long lists of values into a file and load it as static data",
+        )
+    depth = 0
+    for found in _STRUCTURE.finditer(text):
+        if found.lastgroup == "open":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise TooLargeError(
+                    f"brackets nest more than {MAX_DEPTH} deep", source, Span(*found.span())
+                )
+        elif found.lastgroup == "close":
+            depth = max(0, depth - 1)
+
+
+def unclosed(text: str) -> tuple[int, str] | None:
+    """Where the innermost bracket opens that the text never closes, and what would close it."""
+    stack: list[tuple[int, str]] = []
+    for found in _STRUCTURE.finditer(text):
+        if found.lastgroup == "open":
+            stack.append((found.start(), _CLOSING[found[0]]))
+        elif found.lastgroup == "close" and stack and stack[-1][1] == found[0]:
+            stack.pop()
+    return stack[-1] if stack else None
+
+
+def unescaped(source: Source) -> Source:
+    r"""The text with `\uXXXX` and `\UXXXXXXXX` replaced, which SPARQL does before parsing."""
+    if "\\u" not in source.text and "\\U" not in source.text:
+        return source
+
+    def character(found: re.Match[str]) -> str:
+        digits = found[1] or found[2]
+        if digits is None:
+            return found[0]
+        code = int(digits, 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
+            raise QuerySyntaxError(
+                f"'{found[0]}' is not a character", source, Span(*found.span())
+            )
+        return chr(code)
+
+    return Source(_ESCAPE.sub(character, source.text), source.name)

@@ -1,0 +1,1 @@
+"""From parse trees to the algebra, layer by layer: terms, expressions, patterns, queries."""

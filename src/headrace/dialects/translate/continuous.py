@@ -1,0 +1,249 @@
+"""What makes a query continuous: its registration, its windows, and when it reports."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lark import Token, Tree
+
+from headrace.algebra.operators import Graph, Operator, Window
+from headrace.algebra.query import Query, Registered, Registration, Select
+from headrace.algebra.reporting import Emit, Every, OnArrival, OnClose, Report, Semantics
+from headrace.algebra.walk import within
+from headrace.algebra.windows import (
+    AllWindow,
+    Counted,
+    CountWindow,
+    NowWindow,
+    TimeWindow,
+    WindowDeclaration,
+    WindowFrame,
+)
+from headrace.dialects.profiles import MissingStep, Profile
+from headrace.dialects.settings import applied
+from headrace.dialects.translate.queries import QueryTranslator
+from headrace.dialects.translate.trees import (
+    Node,
+    as_token,
+    as_tree,
+    present,
+    span,
+    subtree,
+)
+from headrace.errors import SettingError, Source, UnsupportedError
+from headrace.rdf.terms import Iri
+
+_FOREIGN = {
+    "frame_bgp": "windows of the last matches",
+    "frame_past": "windows that end in the past",
+    "frame_log": "windows over a log of the past",
+}
+
+
+class ContinuousTranslator(QueryTranslator):
+    """Translates queries over streams; a dialect says where its windows are declared."""
+
+    def __init__(self, source: Source, profile: Profile, settings: Mapping[str, str]) -> None:
+        """Start with no windows and what the profile says."""
+        super().__init__(source)
+        self.profile = profile
+        self.settings = settings
+        self.windows: list[WindowDeclaration] = []
+        self._window_nodes: dict[WindowDeclaration, Node] = {}
+        self._registration: Registration | None = None
+        self._registered_at: Node | None = None
+        self._every: int | None = None
+        self._emit: Emit | None = None
+        self._steps_with_arrivals = False
+
+    # -- registration ----------------------------------------------------------------------
+
+    def registration(self, tree: Tree[Token]) -> None:
+        """REGISTER: the name, the kind, and how often."""
+        kind, name_tree, every = tree.children
+        word = str(as_tree(kind).children[0]).upper()
+        name = as_tree(name_tree).children[0]
+        shown = str(name) if isinstance(name, Token) else self.iri(name).value
+        stream = word != Registered.QUERY.upper()
+        self._registration = Registration(shown, Registered.STREAM if stream else Registered.QUERY)
+        self._registered_at = as_tree(name_tree)
+        if word.lower() in set(Emit):
+            self._set_emit(word, as_tree(kind))
+        if every is not None:
+            period = as_tree(every).children[0]
+            self._every = self._positive(as_tree(period), "COMPUTED EVERY")
+
+    def _set_emit(self, word: str, at: Node) -> None:
+        emit = Emit(word.lower())
+        if self._emit not in {None, emit}:
+            self.fail(f"the query is registered to emit {str(self._emit).upper()}, not {word}", at)
+        self._emit = emit
+
+    def _form_emit(self, tree: Tree[Token]) -> None:
+        """Take over the emitter of `SELECT ISTREAM` and `CONSTRUCT ISTREAM`."""
+        heads = list(tree.find_pred(lambda each: each.data in {"select_head", "construct_head"}))
+        for head in heads:
+            emit = subtree(head, "emit")
+            if emit is not None:
+                self._set_emit(str(emit.children[0]).upper(), emit)
+
+    # -- windows ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def source_clause(self, tree: Tree[Token]) -> None:
+        """Take over a FROM clause that is the dialect's own."""
+
+    def declare(self, declaration: WindowDeclaration, at: Node) -> WindowDeclaration:
+        """Add a window to the query, unless it has the very same one."""
+        if declaration not in self.windows:
+            self.windows.append(declaration)
+            self._window_nodes[declaration] = at
+        return declaration
+
+    def frame(self, tree: Tree[Token]) -> WindowFrame:
+        """The frame between the brackets of a window."""
+        inner = as_tree(tree.children[0])
+        match inner.data:
+            case "frame_time":
+                width = self._positive(as_tree(inner.children[0]), "the width of a window")
+                return TimeWindow(width, self._slide(subtree(inner, "step"), inner))
+            case "frame_tumbling":
+                width = self._positive(as_tree(inner.children[0]), "the width of a window")
+                return TimeWindow(width, width)
+            case "frame_back":
+                return self._back(inner)
+            case "frame_count":
+                return self._count(inner)
+            case "frame_now":
+                return NowWindow()
+            case "frame_all":
+                return AllWindow()
+            case foreign:
+                self.fail(f"{_FOREIGN[foreign]} are not supported", inner, kind=UnsupportedError)
+
+    def _slide(self, step: Tree[Token] | None, frame: Tree[Token]) -> int | None:
+        if step is not None:
+            length = step.children[0]
+            if length is not None:
+                return self._positive(as_tree(length), "the step of a window")
+            self._steps_with_arrivals = True
+            return None
+        match self.profile.missing_step:
+            case MissingStep.TUMBLES:
+                return self.duration(as_tree(frame.children[0]))
+            case MissingStep.MOVES:
+                return None
+            case MissingStep.WRONG:
+                self.fail(
+                    "a time window needs STEP or TUMBLING",
+                    frame,
+                    "write how far it moves, as in [RANGE 10m STEP 1m]; the profile 'sparkwave'"
+                    " matches at every arrival instead",
+                )
+
+    def _back(self, tree: Tree[Token]) -> WindowFrame:
+        """`[NOW - 10 S SLIDE 1 S]`: a time window, written by where it begins."""
+        first, *rest = present(tree)
+        if isinstance(first, Token):
+            width = int(abs(self.unit_duration(first, as_token(rest[0]))))
+        else:
+            width = self._positive(first, "the width of a window")
+        step = subtree(tree, "step")
+        slide = None if step is None else self._slide(step, tree)
+        return TimeWindow(width, slide)
+
+    def _count(self, tree: Tree[Token]) -> WindowFrame:
+        counted, size, *rest = present(tree)
+        step = 1 if not rest else self._positive_count(as_tree(rest[-1]).children[0])
+        word = str(as_tree(counted).children[0]).lower()
+        return CountWindow(self._positive_count(size), step, Counted(word))
+
+    def _positive_count(self, node: Node) -> int:
+        count = self.natural(as_token(node), "a count window")
+        if count == 0:
+            self.fail("a count window of zero elements is always empty", node)
+        return count
+
+    def _positive(self, tree: Tree[Token], what: str) -> int:
+        length = self.duration(tree)
+        if length == 0:
+            self.fail(f"{what} is zero", tree, "give it a length, such as 10s")
+        return length
+
+    # -- the whole -------------------------------------------------------------------------
+
+    def query(self, tree: Tree[Token]) -> Query:
+        """A query, and what its SELECT or CONSTRUCT says of emission."""
+        self._form_emit(tree)
+        return super().query(tree)
+
+    def finished(self, query: Query) -> Query:
+        """Add windows, registration and semantics."""
+        semantics = applied(self._semantics(), self.settings)
+        self._check_report(semantics)
+        self._note_registration(query)
+        self._note_windows(query.pattern)
+        return replace(
+            query,
+            windows=tuple(self.windows),
+            registration=self._registration,
+            semantics=semantics,
+        )
+
+    def _semantics(self) -> Semantics:
+        semantics = replace(self.profile.semantics, report=self._report())
+        return semantics if self._emit is None else replace(semantics, emit=self._emit)
+
+    def _report(self) -> Report:
+        """COMPUTED EVERY; else on close if a window says when it closes; else on arrival."""
+        if self._every is not None:
+            return Every(self._every)
+        default = self.profile.semantics.report
+        if not self.windows:
+            return default
+        slides = any(isinstance(each.frame, TimeWindow) and each.frame.slide for each in self.windows)
+        counts = any(isinstance(each.frame, CountWindow) for each in self.windows)
+        if isinstance(default, OnArrival):
+            return OnClose() if slides else default
+        return default if slides or counts else OnArrival()
+
+    def _check_report(self, semantics: Semantics) -> None:
+        closes = any(
+            isinstance(each.frame, CountWindow)
+            or (isinstance(each.frame, TimeWindow) and each.frame.slide)
+            for each in self.windows
+        )
+        if self.windows and isinstance(semantics.report, OnClose) and not closes:
+            raise SettingError(
+                "report=on-close needs a window that closes: give one a STEP, or report on-arrival"
+            )
+
+    def _note_registration(self, query: Query) -> None:
+        registration = self._registration
+        if registration is None:
+            return
+        if registration.kind is Registered.STREAM and isinstance(query.form, Select):
+            self.note(
+                f"'{registration.name}' is a stream of rows: other queries read it with the"
+                " columns of its SELECT; CONSTRUCT would make it a stream of triples",
+                self._registered_at,
+            )
+        if not self.windows:
+            self.note(
+                f"'{registration.name}' reads no stream, so it has one answer", self._registered_at
+            )
+
+    def _note_windows(self, pattern: Operator) -> None:
+        """Say of a window that no pattern reads that it has no effect."""
+        read = {each.name for each in within(pattern) if isinstance(each, Window | Graph)}
+        if any(not isinstance(name, Iri) for name in read):
+            return
+        for window in self.windows:
+            if not window.in_default_graph and window.name not in read:
+                self.note(
+                    f"no pattern reads window <{window.name.value}>", self._window_nodes[window]
+                )
+
+

@@ -1,0 +1,147 @@
+"""What pyoxigraph says, in our own terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import pyoxigraph as ox
+
+from headrace.errors import DataError, InternalError
+from headrace.rdf.options import Limits
+from headrace.rdf.scopes import Scope, unlike_anonymous
+from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
+
+_ANONYMOUS = re.compile(r"[0-9a-f]{16,32}")
+_LIKE_ANONYMOUS = re.compile(r"(?<![0-9a-f])[0-9a-f]{16,32}(?![0-9a-f])")
+_WHERE = re.compile(r"Parser error (?:at|between) [^:]*: ")
+_REMOTE_CONTEXT: Final = "No LoadDocumentCallback"
+_LONGEST_SHOWN: Final = 60
+
+
+class Terms:
+    """The terms of one text.
+
+    pyoxigraph gives each anonymous node a random name. It is known by its form, unless the text
+    has the same characters somewhere; then it can only be a label that the text uses.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        limits: Limits,
+        text: str | None = None,
+        reified: Mapping[str, ox.Triple] | None = None,
+    ) -> None:
+        """Read terms of a text, or without one, terms of a format that has no anonymous nodes."""
+        self._scope = scope
+        self._longest = limits.literal
+        self._labels_only = text is None
+        self._label_like_anonymous = frozenset(_LIKE_ANONYMOUS.findall(text or ""))
+        self._reified = reified or {}
+        self._nodes: dict[str, BlankNode | QuotedTriple] = {}
+        self._iris: dict[str, Iri] = {}
+        self._anonymous = 0
+
+    def quad(self, quad: ox.Quad) -> Quad:
+        """A statement.
+
+        Raises:
+            DataError: if there is something in it that we cannot keep.
+        """
+        graph = quad.graph_name
+        return Quad(
+            self.term(quad.subject),
+            self.term(quad.predicate),
+            self.term(quad.object),
+            None if isinstance(graph, ox.DefaultGraph) else self.term(graph),
+        )
+
+    def term(self, term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> Term:
+        """A term; the node of a reified triple is that triple, quoted."""
+        if isinstance(term, ox.NamedNode):
+            value = term.value
+            return self._iris.get(value) or self._iris.setdefault(value, Iri(value))
+        if isinstance(term, ox.Literal):
+            return self._literal(term)
+        if isinstance(term, ox.BlankNode):
+            name = term.value
+            return self._nodes.get(name) or self._nodes.setdefault(name, self._node(name))
+        return self._quoted(term)
+
+    def _quoted(self, triple: ox.Triple) -> QuotedTriple:
+        return QuotedTriple(
+            self.term(triple.subject), self.term(triple.predicate), self.term(triple.object)
+        )
+
+    def _node(self, name: str) -> BlankNode | QuotedTriple:
+        if name in self._reified:
+            return self._quoted(self._reified[name])
+        if self._labels_only:
+            return BlankNode(self._scope.labelled(name))
+        if not _ANONYMOUS.fullmatch(name) or name in self._label_like_anonymous:
+            return BlankNode(self._scope.labelled(unlike_anonymous(name)))
+        self._anonymous += 1
+        return BlankNode(self._scope.anonymous(self._anonymous - 1))
+
+    def _literal(self, literal: ox.Literal) -> Literal:
+        lexical = literal.value
+        check_literal(lexical, self._longest)
+        if literal.direction is not None:
+            raise DataError(f"text with a base direction is not supported, found {literal}")
+        return Literal(lexical, literal.datatype.value, literal.language)
+
+
+def check_literal(lexical: str, longest: int) -> None:
+    """Refuse a literal that is too long.
+
+    Raises:
+        DataError: saying how long it is.
+    """
+    if len(lexical) > longest:
+        found = f"found {len(lexical):,} from {lexical[:_LONGEST_SHOWN]!r} on"
+        raise DataError(f"expected at most {longest:,} characters in a literal, {found}")
+
+
+def data_error(error: SyntaxError, text: str, name: str | None = None) -> DataError:
+    """The problem that pyoxigraph found, in our words as far as we have better ones."""
+    if _REMOTE_CONTEXT in str(error.msg):
+        return DataError(
+            "expected a JSON-LD context within the document, found one to be loaded from"
+            " elsewhere; copy it into the document",
+            name,
+        )
+    problem = _WHERE.sub("", str(error.msg), count=1).rstrip(".")
+    if problem[1:2].islower():
+        problem = problem[0].lower() + problem[1:]
+    line, column = error.lineno, error.offset
+    if line is None or column is None:
+        return DataError(_one_line(problem), name)
+    found = _found(error, text)
+    if found and found not in problem:
+        problem = f"{problem}, found {found!r}"
+    return DataError(_one_line(problem), name, line, column)
+
+
+def _found(error: SyntaxError, text: str) -> str:
+    """The token that the parser points at, if it is one and short enough to show."""
+    line, column = error.lineno or 1, error.offset or 1
+    if error.end_lineno != line or (error.end_offset or 0) - column > _LONGEST_SHOWN:
+        return ""
+    if text.count("\r") != text.count("\r\n"):
+        return ""  # lines end in ways that need not be counted as the parser does
+    shown = text.split("\n", line)[line - 1 : line]
+    return "".join(shown)[column - 1 : (error.end_offset or column) - 1].strip()
+
+
+def _one_line(problem: str) -> str:
+    return " ".join(problem.splitlines())
+
+
+def ox_format(name: str) -> ox.RdfFormat:
+    """The pyoxigraph name of a format, from its media type."""
+    found = ox.RdfFormat.from_media_type(name)
+    if found is None:
+        raise InternalError(f"pyoxigraph does not know {name}")
+    return found

@@ -1,0 +1,110 @@
+"""What has been committed: one manifest for each batch, and one for the end of the input."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headrace.kernel.windows import Progress
+from headrace.spark.layout import Layout, create
+from headrace.spark.panes import Pane
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a step found, and the file it wrote it to.
+
+    Attributes:
+        instants: the closes that were evaluated: first, one after the last, slide.
+        name: the file of the solutions; none if there was no instant.
+        checksum: of that file.
+    """
+
+    instants: tuple[int, int, int]
+    name: str | None = None
+    checksum: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The state of a deployment after a batch.
+
+    Attributes:
+        batch: Spark's number of it.
+        offsets: a digest of what Spark says the batch has read; none for the end of the input.
+        panes: the panes that open windows still need.
+        high: the greatest event time seen.
+        progress: which windows have been evaluated.
+        report: what the batch reported.
+        elements: how many elements have been read so far.
+        late: how many of them missed a window.
+        rejected: how many lines could not be read so far.
+        reason: why the first of them could not.
+        final: whether the input has ended with it.
+    """
+
+    batch: int
+    offsets: str | None
+    panes: tuple[Pane, ...]
+    high: int | None
+    progress: Progress
+    report: Report
+    elements: int = 0
+    late: int = 0
+    rejected: int = 0
+    reason: str | None = None
+    final: bool = False
+
+
+NOTHING = Manifest(-1, None, (), None, Progress(), Report((0, 0, 1)))
+"""Before the first batch."""
+
+
+def commit(layout: Layout, manifest: Manifest) -> None:
+    """Make a manifest part of the deployment, durably and at most once."""
+    path = _path(layout, manifest.batch, manifest.final)
+    create(path, json.dumps(asdict(manifest)).encode())
+
+
+def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest | None:
+    """The manifest of a batch, if it was committed."""
+    path = _path(layout, batch, final)
+    if not path.exists():
+        return None
+    parts = json.loads(path.read_bytes())
+    parts["panes"] = tuple(Pane(**pane) for pane in parts["panes"])
+    parts["progress"] = Progress(**parts["progress"])
+    report = parts["report"]
+    parts["report"] = Report(**(report | {"instants": tuple(report["instants"])}))
+    return Manifest(**parts)
+
+
+def read_manifests(layout: Layout) -> list[Manifest]:
+    """All manifests, in the order in which they were committed."""
+    manifests = []
+    batch = 0
+    while manifest := read_manifest(layout, batch):
+        manifests.append(manifest)
+        batch += 1
+    if last := read_manifest(layout, batch - 1, final=True):
+        manifests.append(last)
+    return manifests
+
+
+def _path(layout: Layout, batch: int, final: bool) -> Path:
+    return layout.manifests / f"{batch}{'.final' if final else ''}.json"
+
+
+def sweep(layout: Layout) -> None:
+    """Delete the files that no manifest needs: what crashed tasks left, and windows long closed.
+
+    Results stay as long as their manifests; panes of the last two, in case the last is replayed.
+    """
+    manifests = read_manifests(layout)
+    needed = {pane.name for manifest in manifests[-2:] for pane in manifest.panes}
+    needed |= {manifest.report.name for manifest in manifests if manifest.report.name}
+    for directory in (layout.panes, layout.results):
+        for file in directory.iterdir():
+            if file.name not in needed:
+                file.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""What tests share: one local Spark session, because starting Java takes seconds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.errors import MachineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SOURCE = Path(__file__).parent.parent / "src"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session, as users get it."""
+    from headrace.spark.java import find_java
+    from headrace.spark.session import start
+
+    try:
+        find_java()
+    except MachineError as error:
+        pytest.skip(str(error))
+    # Workers import headrace; when tests run without an installation they find it here.
+    paths = [str(SOURCE), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    session = start(cores=2, log=tmp_path_factory.mktemp("spark") / "spark.log")
+    yield session
+    session.stop()
