@@ -27,27 +27,26 @@ _NAMES: Final = {
     "DURATION": "a duration",
     "$END": "the end of the query",
 }
+_TERMS: Final = {"IRIREF", "PNAME", "STRING", "NUMBER", "SIGNED", "TRUE", "FALSE", "<<"}
+_CALLS: Final = {"FUNCTION", "AGGREGATE_FUNCTION", "NOT", "EXISTS", "("}
 # Each row: if all of the first stand among the expected, the second stands for all of the third.
 _PHRASES: Final = (
+    ({"FUNCTION", "VAR", "!"}, "an expression", _TERMS | _CALLS | {"VAR", "!", "+", "-"}),
     (
-        {"FUNCTION", "VAR", "!"},
-        "an expression",
-        {"FUNCTION", "AGGREGATE_FUNCTION", "VAR", "IRIREF", "PNAME", "STRING", "NUMBER", "SIGNED"}
-        | {"TRUE", "FALSE", "!", "+", "-", "(", "<<", "NOT", "EXISTS"},
+        {"FILTER", "OPTIONAL", "GRAPH"},
+        "a pattern",
+        {"FILTER", "OPTIONAL", "GRAPH", "MINUS", "SERVICE", "BIND", "VALUES", "STREAM", "WINDOW"}
+        | {"BLANK", "VAR", "(", "[", "{"}
+        | _TERMS,
     ),
-    (
-        {"BLANK", "VAR", "STRING"},
-        "a term",
-        {"BLANK", "VAR", "IRIREF", "PNAME", "STRING", "NUMBER", "SIGNED", "TRUE", "FALSE"}
-        | {"(", "[", "<<"},
-    ),
+    ({"BLANK", "VAR", "STRING"}, "a term", _TERMS | {"BLANK", "VAR", "(", "["}),
     ({"PNAME", "^", "!"}, "a property", {"IRIREF", "PNAME", "a", "^", "!", "(", "VAR"}),
-    ({"IRIREF", "STRING", "UNDEF"}, "a value", {"IRIREF", "PNAME", "STRING", "NUMBER", "SIGNED"}
-        | {"TRUE", "FALSE", "UNDEF", "<<"}),
-    ({"FUNCTION", "("}, "a condition", {"FUNCTION", "AGGREGATE_FUNCTION", "(", "IRIREF", "PNAME"}
-        | {"NOT", "EXISTS"}),
+    ({"IRIREF", "STRING", "UNDEF"}, "a value", _TERMS | {"UNDEF"}),
+    ({"FUNCTION", "("}, "a condition", _CALLS | {"IRIREF", "PNAME"}),
     ({"DURATION", "NUMBER"}, "a duration", {"DURATION", "NUMBER"}),
+    ({"*", "?", "+"}, "a repetition", {"*", "?", "+"}),
 )
+_COMPARISONS: Final = {"=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/", "IN"}
 _MOST: Final = 9
 _SPELLINGS: Final = {
     "==": "write a single = to compare",
@@ -140,6 +139,10 @@ def _unknown(source: Source, token: Token, where: Span, problem: str) -> QuerySy
             where,
             "a text over several lines stands between three quotes; a backslash is written twice",
         )
+    if source.text.startswith("${", where.start):
+        return QuerySyntaxError(
+            problem, source, where, "this is a place-holder; fill it in before running the query"
+        )
     return QuerySyntaxError(problem, source, where, _SPELLINGS.get(str(token)))
 
 
@@ -160,8 +163,16 @@ def _hint(source: Source, token: Token, before: Token | None, wanted: set[str]) 
         return _SPELLINGS["=="]
     if token.upper() in _SPELLINGS:
         return _SPELLINGS[token.upper()]
+    if token.type == "IRIREF" and "<" in wanted:
+        return "this reads as an IRI; put spaces around '<' to compare"
     if token.upper() == "FROM" and "SELECT" in wanted:
         return "FROM stands after the SELECT clause"
-    if token.type == "WORD" and "PNAME" in wanted and "a" in wanted | {token}:
+    if "FUNCTION" in wanted and "(" in wanted and "VAR" not in wanted:
+        return "put the condition into brackets, as in FILTER (?x > 1)"
+    if "FILTER" in wanted and token in _COMPARISONS:
+        return "a condition with several parts stands in brackets, as in FILTER (?x > 1)"
+    if {".", ";"} <= wanted and token.type in {"VAR", "IRIREF", "PNAME", "STRING", "NUMBER"}:
+        return "a triple has three terms; a '.' or a ';' goes between two triples"
+    if token.type == "WORD" and "PNAME" in wanted:
         return f"a name needs a prefix, as in ex:{token}, and a text quotes"
     return None

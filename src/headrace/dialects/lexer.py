@@ -1,7 +1,7 @@
 """What the next token is: one regular expression, and the parser's state where the text is unclear.
 
 A word is a keyword only where the parser can use it, so that a query may be called `count` and a
-second be written `s`; `<` opens an IRI only where an IRI can stand, so that `?a<?b` compares.
+second be written `s`. What looks like an IRI is one, as the standard's longest-token rule says.
 """
 
 from __future__ import annotations
@@ -113,14 +113,12 @@ class SparqlLexer(Lexer):
         return keyword or "WORD"
 
     def _angle(self, text: str, start: int, accepted: Mapping[str, object]) -> tuple[str, int]:
-        """What a `<` opens: an IRI or a quoted triple where one can stand, else it compares."""
+        """What a `<` opens: an IRI, a quoted triple where one can stand, else it compares."""
         iri = _IRIREF.match(text, start)
-        if iri and "IRIREF" in accepted:
+        if iri:
             return "IRIREF", iri.end()
         if text.startswith("<<", start) and self._marks["<<"] in accepted:
             return self._marks["<<"], start + 2
         if text.startswith("<=", start) and self._marks["<="] in accepted:
             return self._marks["<="], start + 2
-        if self._marks["<"] in accepted:
-            return self._marks["<"], start + 1
-        return ("IRIREF", iri.end()) if iri else (self._marks["<"], start + 1)
+        return self._marks["<"], start + 1

@@ -10,7 +10,8 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from headrace.dialects.expected import syntax_error
 from headrace.dialects.lexer import SparqlLexer
-from headrace.errors import InternalError, Source
+from headrace.dialects.translate.trees import tokens
+from headrace.errors import InternalError, QuerySyntaxError, Source
 
 
 def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
@@ -19,16 +20,31 @@ def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
     try:
         return parser.parse(source.text)
     except UnexpectedToken as error:
-        stack = error.interactive_parser.parser_state.value_stack if error.interactive_parser else []
-        before = next((each for each in reversed(stack) if isinstance(each, Token)), None)
-        literals = {
-            terminal.name: str(terminal.pattern.value)
-            for terminal in parser.terminals
-            if terminal.pattern is not None
-        }
-        raise syntax_error(source, error.token, error.expected, before, literals) from None
+        raise _explained(error, source, parser) from None
     except UnexpectedInput as error:
         raise InternalError(f"the lexer let something through: {error}") from error
+
+
+def _explained(error: UnexpectedToken, source: Source, parser: Lark) -> QuerySyntaxError:
+    state = error.interactive_parser
+    if state is None:
+        raise InternalError("the parser lost its state") from error
+    # What the table lists includes tokens that only another context could use: try each.
+    expected = state.accepts()
+    literals = {
+        terminal.name: str(terminal.pattern.value)
+        for terminal in parser.terminals
+        if terminal.pattern is not None
+    }
+    before = _last_token(state.parser_state.value_stack)
+    return syntax_error(source, error.token, expected, before, literals)
+
+
+def _last_token(stack: list[Tree[Token] | Token]) -> Token | None:
+    """The token before the wrong one, as far as the parser has kept it."""
+    last = stack[-1] if stack else None
+    found = [last] if isinstance(last, Token) else list(tokens(last))
+    return found[-1] if found else None
 
 
 @cache

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from lark import Token, Tree
 
-from headrace.algebra.expressions import Aggregate, Expression, TriplePattern, Variable
+from headrace.algebra.expressions import (
+    Aggregate,
+    Expression,
+    PatternTerm,
+    TriplePattern,
+    Variable,
+)
 from headrace.algebra.operators import (
     Bgp,
     Distinct,
@@ -206,7 +212,7 @@ class QueryTranslator(PatternTranslator):
         for child in [] if inner is None else subtrees(inner, "triples_template", "quads"):
             if child.data == "quads":
                 name, *blocks = present(child)
-                graph = self.name(name)
+                graph = self.term(name)
                 for block in blocks:
                     quads.extend(self._template_block(as_tree(block), graph))
             else:
@@ -214,7 +220,7 @@ class QueryTranslator(PatternTranslator):
         return quads
 
     def _template_block(
-        self, tree: Tree[Token], graph: Variable | Iri | None
+        self, tree: Tree[Token], graph: PatternTerm | None
     ) -> list[tuple[TemplateQuad, Node]]:
         quads: list[tuple[TemplateQuad, Node]] = []
         for triples in tree.children:

@@ -79,7 +79,7 @@ class TermTranslator:
                 case Tree(data="base", children=[Token() as iri]):
                     self.base = self._resolved(iri[1:-1])
                 case Tree(data="prefix", children=[Token() as name, Token() as iri]):
-                    if not name.endswith(":"):
+                    if name.index(":") != len(name) - 1:
                         self.fail(
                             f"expected a prefix such as '{name.split(':')[0]}:', found '{name}'",
                             name,
