@@ -32,7 +32,9 @@ def cases(manifest: Path, *kinds: str) -> Iterator[Case]:
     store = ox.Store()
     store.bulk_load(path=str(manifest), format=ox.RdfFormat.TURTLE, base_iri=manifest.as_uri())
 
-    def value(subject: ox.NamedNode | ox.BlankNode, predicate: str) -> ox.Term | None:
+    def value(
+        subject: ox.NamedNode | ox.BlankNode, predicate: str
+    ) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple | None:
         found = store.quads_for_pattern(subject, ox.NamedNode(predicate), None)
         return next((quad.object for quad in found), None)
 

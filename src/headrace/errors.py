@@ -40,9 +40,9 @@ class Source:
     name: str | None = None
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both counted from one.
+        r"""Line and column of an offset, both counted from one.
 
-        >>> Source("SELECT\\n  ?x").position(9)
+        >>> Source("SELECT\n  ?x").position(9)
         (2, 3)
         """
         before = self.text[:offset]

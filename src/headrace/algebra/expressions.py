@@ -111,14 +111,7 @@ class Aggregate:
 
 
 Expression: TypeAlias = (
-    PatternTerm
-    | Operation
-    | Membership
-    | BuiltIn
-    | FunctionCall
-    | Timestamp
-    | Exists
-    | Aggregate
+    PatternTerm | Operation | Membership | BuiltIn | FunctionCall | Timestamp | Exists | Aggregate
 )
 
 CALLS: TypeAlias = Operation | Membership | BuiltIn | FunctionCall | Timestamp | Exists | Aggregate

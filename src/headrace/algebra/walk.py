@@ -95,12 +95,7 @@ def arguments(expression: Expression) -> tuple[Expression, ...]:
             return ()
         case TriplePattern(subject, predicate, object_):
             return (subject, predicate, object_)
-        case (
-            Operation(_, inner)
-            | BuiltIn(_, inner)
-            | FunctionCall(_, inner)
-            | Timestamp(inner)
-        ):
+        case Operation(_, inner) | BuiltIn(_, inner) | FunctionCall(_, inner) | Timestamp(inner):
             return inner
         case Membership(value, candidates):
             return (value, *candidates)

@@ -28,6 +28,14 @@ DIALECTS: Final = {
     "sparkwave": CSparql,
     "sparqlstream": SparqlStream,
 }
+EXTENSIONS: Final = {
+    ".csparql": "csparql",
+    ".cqels": "cqels",
+    ".rspql": "rspql",
+    ".rspqlstar": "rspql",
+    ".sparkwave": "sparkwave",
+}
+"""Which dialect a file is in by its extension; others are detected from their text."""
 MAX_ALGEBRA_DEPTH: Final = 300
 
 

@@ -44,7 +44,7 @@ class Cqels(ContinuousTranslator):
         stream, window, handle = tree.children
         name = Iri(as_token(handle)[1:])
         if any(each.name == name for each in self.windows):
-            self.fail(f"two windows are called {handle}", as_token(handle))
+            raise self.wrong(f"two windows are called {handle}", as_token(handle))
         frame = self.frame(as_tree(window))
         self.declare(
             WindowDeclaration(name, self.iri(as_tree(stream)), frame, span=span(tree)), tree
@@ -90,7 +90,7 @@ class Cqels(ContinuousTranslator):
     def variable(self, token: Token) -> Variable:
         """A variable, unless it is the name of a window."""
         if self._handle(token) is not None:
-            self.fail(
+            raise self.wrong(
                 f"{token} is the name of a window and has no value",
                 token,
                 f"use it only as GRAPH {token} {{ ... }}",
@@ -104,7 +104,7 @@ class Cqels(ContinuousTranslator):
         if isinstance(node, Token) or node.data == "head":
             return super().head(node)
         if node.data != "aggregate":
-            self.fail("a computed column needs a name", node, "write it as (... AS ?name)")
+            raise self.wrong("a computed column needs a name", node, "write it as (... AS ?name)")
         inner = _inner_aggregate(node)
         if inner is not None:
             return Head(_named(node), None, node)
@@ -120,7 +120,7 @@ class Cqels(ContinuousTranslator):
         modifiers = as_tree(subtree(tree, "modifiers"))
         having = subtree(modifiers, "having")
         if len(extreme) > 1 or having is not None:
-            self.fail(
+            raise self.wrong(
                 "a bare max or min cannot be combined with another one or with HAVING",
                 having or extreme[1].node,
                 "compute it in a subquery and name it with AS",
@@ -143,9 +143,7 @@ class Cqels(ContinuousTranslator):
         best = self.fresh("best")
         annotation = Annotation(best, Aggregate(function, value), keys)
         reached = Filter(Operation("=", (value, best)), Annotate(pattern, (annotation,)))
-        named = [
-            Head(each.variable, best, each.node) if each is head else each for each in heads
-        ]
+        named = [Head(each.variable, best, each.node) if each is head else each for each in heads]
         return reached, named, False
 
 
@@ -161,5 +159,7 @@ def _inner_aggregate(node: Tree[Token]) -> Tree[Token] | None:
 
 
 def _named(node: Tree[Token]) -> Variable:
-    words = [token.lstrip("?$").lower() if token.type != "VAR" else token[1:] for token in tokens(node)]
+    words = [
+        token.lstrip("?$").lower() if token.type != "VAR" else token[1:] for token in tokens(node)
+    ]
     return Variable("_".join(word for word in words if word.isidentifier()))

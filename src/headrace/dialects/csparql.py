@@ -1,4 +1,4 @@
-"""C-SPARQL: windows in FROM clauses, AGGREGATE clauses; also Sparkwave's and SPARQLStream's texts."""
+"""C-SPARQL: windows in FROM clauses, and AGGREGATE; also how Sparkwave and SPARQLStream write."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class CSparql(ContinuousTranslator):
         name = as_token(tree.children[0])
         variable = self.variable(name)
         if variable in possible(pattern) or any(variable == each.variable for each in earlier):
-            self.fail(
+            raise self.wrong(
                 f"{name} is already bound, and an AGGREGATE clause needs a new variable", name
             )
         call = as_tree(subtree(tree, "aggregate_call"))
@@ -105,7 +105,7 @@ class CSparql(ContinuousTranslator):
         if self.variable(token) not in scope:
             known = sorted(each.name for each in scope if not each.is_anonymous)
             near = nearest(token[1:], known)
-            self.fail(
+            raise self.wrong(
                 f"{token} is not bound in {where}",
                 token,
                 f"did you mean ?{near}?" if near else f"bound are ?{', ?'.join(known)}",
@@ -113,7 +113,7 @@ class CSparql(ContinuousTranslator):
 
     def _check_argument(self, aggregate: Aggregate, call: Tree[Token]) -> None:
         if aggregate.argument is None and aggregate.function != "COUNT":
-            self.fail(
+            raise self.wrong(
                 f"{aggregate.function} needs a variable to work on",
                 call,
                 f"write it as {aggregate.function}(?x)",
@@ -126,7 +126,7 @@ class CSparql(ContinuousTranslator):
         where = subtree(tree, "where")
         block = None if where is None else subtree(where, "aggregate_block")
         if block is not None and is_grouped(tree):
-            self.fail(
+            raise self.wrong(
                 "AGGREGATE and GROUP BY or an aggregate in SELECT stand in one query",
                 block,
                 "AGGREGATE keeps every row and GROUP BY merges them; put one into a subquery",

@@ -25,9 +25,7 @@ _INNER = _START + "0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _CHARS = _INNER + "\\-"
 _ESCAPE = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _PREFIX = rf"[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*"
-_LOCAL = (
-    rf"(?:[{_START}:0-9]|{_ESCAPE})(?:[{_CHARS}:]|{_ESCAPE}|\.+(?=[{_CHARS}:%\\]))*"
-)
+_LOCAL = rf"(?:[{_START}:0-9]|{_ESCAPE})(?:[{_CHARS}:]|{_ESCAPE}|\.+(?=[{_CHARS}:%\\]))*"
 _NUMBER = r"(?:[0-9]+\.[0-9]*[eE][+-]?[0-9]+|\.?[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)"
 _STRING = (
     r'"""(?:"{0,2}(?:[^"\\]|\\[tbnrf\\"\']))*"""'
@@ -73,7 +71,7 @@ class SparqlLexer(Lexer):
         self._keywords = {text: name for text, name in literal.items() if text.isalpha()}
         self._marks = {text: name for text, name in literal.items() if not text.isalpha()}
 
-    def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:  # noqa: ANN401
+    def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:
         """Yield tokens, each chosen by what the parser accepts after the one before."""
         text = str(lexer_state.text.text)
         states = parser_state.parse_conf.parse_table.states

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from headrace.dialects.expected import syntax_error
-from headrace.dialects.lexer import SparqlLexer
+from headrace.dialects.tables import parser
 from headrace.dialects.translate.trees import tokens
 from headrace.errors import InternalError, QuerySyntaxError, Source
 
 
 def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
     """Parse a text, or say what was found and what was expected."""
-    parser = _parser(grammar)
     try:
-        return parser.parse(source.text)
+        return parser(grammar).parse(source.text)
     except UnexpectedToken as error:
-        raise _explained(error, source, parser) from None
+        raise _explained(error, source, parser(grammar)) from None
     except UnexpectedInput as error:
         raise InternalError(f"the lexer let something through: {error}") from error
 
 
-def _explained(error: UnexpectedToken, source: Source, parser: Lark) -> QuerySyntaxError:
+def _explained(error: UnexpectedToken, source: Source, used: Lark) -> QuerySyntaxError:
     state = error.interactive_parser
     if state is None:
         raise InternalError("the parser lost its state") from error
     # What the table lists includes tokens that only another context could use: try each.
-    expected = state.accepts()
+    expected = state.accepts()  # type: ignore[no-untyped-call]  # lark leaves it untyped
     literals = {
         terminal.name: str(terminal.pattern.value)
-        for terminal in parser.terminals
+        for terminal in used.terminals
         if terminal.pattern is not None
     }
     before = _last_token(state.parser_state.value_stack)
@@ -45,11 +41,3 @@ def _last_token(stack: list[Tree[Token] | Token]) -> Token | None:
     last = stack[-1] if stack else None
     found = [last] if isinstance(last, Token) else list(tokens(last))
     return found[-1] if found else None
-
-
-@cache
-def _parser(grammar: tuple[str, ...]) -> Lark:
-    """The parser of a grammar, from the files that make it up."""
-    folder = files("headrace.dialects").joinpath("grammar")
-    text = "\n".join(folder.joinpath(f"{name}.lark").read_text("utf-8") for name in grammar)
-    return Lark(text, parser="lalr", lexer=SparqlLexer, maybe_placeholders=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -22,7 +22,7 @@ class Profile:
     """The defaults of a dialect: its semantics, and how it reads a window without STEP."""
 
     name: str
-    semantics: Semantics = Semantics()
+    semantics: Semantics = field(default_factory=Semantics)
     missing_step: MissingStep = MissingStep.TUMBLES
 
 

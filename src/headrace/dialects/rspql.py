@@ -21,14 +21,16 @@ class RspQl(ContinuousTranslator):
     def source_clause(self, tree: Tree[Token]) -> None:
         """FROM NAMED WINDOW <w> ON <s> [frame]."""
         if tree.data == "from_log":
-            self.fail("windows over a log of the past are not supported", tree, kind=UnsupportedError)
+            raise self.wrong(
+                "windows over a log of the past are not supported", tree, kind=UnsupportedError
+            )
         policies = subtree(tree, "policies")
         if policies is not None:
-            self.fail("window policies are not supported", policies, kind=UnsupportedError)
+            raise self.wrong("window policies are not supported", policies, kind=UnsupportedError)
         name, stream = (self.iri(each) for each in subtrees(tree, "iri"))
         frame = self.frame(as_tree(subtree(tree, "window")))
         if any(window.name == name for window in self.windows):
-            self.fail(f"two windows are called <{name.value}>", subtrees(tree, "iri")[0])
+            raise self.wrong(f"two windows are called <{name.value}>", subtrees(tree, "iri")[0])
         self.declare(WindowDeclaration(name, stream, frame, span=span(tree)), tree)
 
     def other_element(self, tree: Tree[Token], group: OpenGroup) -> None:
@@ -41,7 +43,7 @@ class RspQl(ContinuousTranslator):
         if isinstance(name, Iri):
             self._check_declared(name, node)
         elif not self.windows:
-            self.fail(
+            raise self.wrong(
                 f"WINDOW ?{name.name} ranges over the declared windows, but there are none",
                 node,
                 "declare one with FROM NAMED WINDOW <w> ON <stream> [RANGE 10s STEP 5s]",
@@ -59,4 +61,4 @@ class RspQl(ContinuousTranslator):
             hint = f"declared are {', '.join(f'<{each}>' for each in declared)}"
         else:
             hint = f"add FROM NAMED WINDOW <{name.value}> ON <stream> [RANGE 10s STEP 5s]"
-        self.fail(f"window <{name.value}> is not declared", at, hint)
+        raise self.wrong(f"window <{name.value}> is not declared", at, hint)

@@ -68,9 +68,7 @@ def unescaped(source: Source) -> Source:
             return found[0]
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
-            raise QuerySyntaxError(
-                f"'{found[0]}' is not a character", source, Span(*found.span())
-            )
+            raise QuerySyntaxError(f"'{found[0]}' is not a character", source, Span(*found.span()))
         return chr(code)
 
     return Source(_ESCAPE.sub(character, source.text), source.name)

@@ -29,7 +29,6 @@ from headrace.dialects.translate.trees import (
     as_token,
     as_tree,
     present,
-    span,
     subtree,
 )
 from headrace.errors import SettingError, Source, UnsupportedError
@@ -78,7 +77,9 @@ class ContinuousTranslator(QueryTranslator):
     def _set_emit(self, word: str, at: Node) -> None:
         emit = Emit(word.lower())
         if self._emit not in {None, emit}:
-            self.fail(f"the query is registered to emit {str(self._emit).upper()}, not {word}", at)
+            raise self.wrong(
+                f"the query is registered to emit {str(self._emit).upper()}, not {word}", at
+            )
         self._emit = emit
 
     def _form_emit(self, tree: Tree[Token]) -> None:
@@ -121,7 +122,9 @@ class ContinuousTranslator(QueryTranslator):
             case "frame_all":
                 return AllWindow()
             case foreign:
-                self.fail(f"{_FOREIGN[foreign]} are not supported", inner, kind=UnsupportedError)
+                raise self.wrong(
+                    f"{_FOREIGN[foreign]} are not supported", inner, kind=UnsupportedError
+                )
 
     def _slide(self, step: Tree[Token] | None, frame: Tree[Token]) -> int | None:
         if step is not None:
@@ -136,7 +139,7 @@ class ContinuousTranslator(QueryTranslator):
             case MissingStep.MOVES:
                 return None
             case MissingStep.WRONG:
-                self.fail(
+                raise self.wrong(
                     "a time window needs STEP or TUMBLING",
                     frame,
                     "write how far it moves, as in [RANGE 10m STEP 1m]; the profile 'sparkwave'"
@@ -163,13 +166,13 @@ class ContinuousTranslator(QueryTranslator):
     def _positive_count(self, node: Node) -> int:
         count = self.natural(as_token(node), "a count window")
         if count == 0:
-            self.fail("a count window of zero elements is always empty", node)
+            raise self.wrong("a count window of zero elements is always empty", node)
         return count
 
     def _positive(self, tree: Tree[Token], what: str) -> int:
         length = self.duration(tree)
         if length == 0:
-            self.fail(f"{what} is zero", tree, "give it a length, such as 10s")
+            raise self.wrong(f"{what} is zero", tree, "give it a length, such as 10s")
         return length
 
     # -- the whole -------------------------------------------------------------------------
@@ -203,7 +206,9 @@ class ContinuousTranslator(QueryTranslator):
         default = self.profile.semantics.report
         if not self.windows:
             return default
-        slides = any(isinstance(each.frame, TimeWindow) and each.frame.slide for each in self.windows)
+        slides = any(
+            isinstance(each.frame, TimeWindow) and each.frame.slide for each in self.windows
+        )
         counts = any(isinstance(each.frame, CountWindow) for each in self.windows)
         if isinstance(default, OnArrival):
             return OnClose() if slides else default
@@ -245,5 +250,3 @@ class ContinuousTranslator(QueryTranslator):
                 self.note(
                     f"no pattern reads window <{window.name.value}>", self._window_nodes[window]
                 )
-
-

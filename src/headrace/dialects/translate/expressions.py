@@ -156,7 +156,7 @@ class ExpressionTranslator(TermTranslator, ABC):
             return self._timestamp(nodes, name)
         self._check_arity(f"{upper}()", FUNCTIONS[upper], len(nodes), name)
         if upper == "BOUND" and not (isinstance(nodes[0], Token) and nodes[0].type == "VAR"):
-            self.fail("BOUND() takes a variable", nodes[0], kind=QuerySyntaxError)
+            raise self.wrong("BOUND() takes a variable", nodes[0], kind=QuerySyntaxError)
         synonyms = {"ISURI": "ISIRI", "URI": "IRI"}
         arguments = self._all(nodes)
         if upper in {"IRI", "URI"} and self.base is not None:
@@ -172,7 +172,7 @@ class ExpressionTranslator(TermTranslator, ABC):
         if function.value == TIMESTAMP_FUNCTION:
             return self._timestamp(nodes, name)
         if distinct is not None:
-            self.fail(
+            raise self.wrong(
                 f"<{function.value}> is not an aggregate, so DISTINCT has no meaning in it",
                 distinct,
                 kind=QuerySyntaxError,
@@ -193,7 +193,7 @@ class ExpressionTranslator(TermTranslator, ABC):
         else:
             wanted = f"{least} to {most}"
         plural = "" if wanted == "1" else "s"
-        self.fail(
+        raise self.wrong(
             f"{name} takes {wanted} argument{plural}, found {given or 'none'}",
             at,
             kind=QuerySyntaxError,
@@ -207,12 +207,14 @@ class ExpressionTranslator(TermTranslator, ABC):
         if not arguments or len(arguments) > _TRIPLE:
             self._check_arity("timestamp()", (1, _TRIPLE), len(arguments), at)
         if not isinstance(arguments[0], Variable):
-            self.fail("timestamp() takes a variable, or the three terms of a triple", nodes[0])
+            raise self.wrong(
+                "timestamp() takes a variable, or the three terms of a triple", nodes[0]
+            )
         if len(arguments) == 1:
             return Timestamp(arguments)
         stream = arguments[1]
         if not isinstance(stream, Variable | Iri):
-            self.fail("the second argument of timestamp() is a stream's IRI", nodes[1])
+            raise self.wrong("the second argument of timestamp() is a stream's IRI", nodes[1])
         return Timestamp(arguments[:1], stream)
 
     # -- aggregates and patterns -----------------------------------------------------------
@@ -221,7 +223,7 @@ class ExpressionTranslator(TermTranslator, ABC):
         """COUNT(*), SUM(DISTINCT ?x), GROUP_CONCAT(?x; SEPARATOR=",") and their like."""
         name = as_token(tree.children[0])
         if not self.aggregates_allowed:
-            self.fail(
+            raise self.wrong(
                 f"{name.upper()}() is an aggregate, which cannot stand here",
                 name,
                 "aggregates stand in SELECT, HAVING and ORDER BY; use a subquery to filter by one",
@@ -245,9 +247,9 @@ class ExpressionTranslator(TermTranslator, ABC):
                 case _:
                     argument = self._aggregated(node)
         if star is not None and function != "COUNT":
-            self.fail(f"only COUNT takes *, not {function}", star, kind=QuerySyntaxError)
+            raise self.wrong(f"only COUNT takes *, not {function}", star, kind=QuerySyntaxError)
         if separator is not None and function != "GROUP_CONCAT":
-            self.fail(
+            raise self.wrong(
                 f"only GROUP_CONCAT takes a separator, not {function}", name, kind=QuerySyntaxError
             )
         return Aggregate(function, argument, distinct, separator)
@@ -265,5 +267,3 @@ class ExpressionTranslator(TermTranslator, ABC):
         pattern = self.group(as_tree(tree.children[-1]))
         self.aggregates_allowed, self.in_exists, self.bgp = before
         return Exists(pattern, subtree(tree, "not") is not None)
-
-

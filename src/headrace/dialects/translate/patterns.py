@@ -167,7 +167,9 @@ class PatternTranslator(ExpressionTranslator):
             case "values":
                 group.join(self.values(tree))
             case _:
-                self.fail(f"'{tree.data}' is not of this dialect", tree, kind=QuerySyntaxError)
+                raise self.wrong(
+                    f"'{tree.data}' is not of this dialect", tree, kind=QuerySyntaxError
+                )
 
     def graph(self, name: Node, group: Tree[Token]) -> Operator:
         """GRAPH: a pattern in a named graph."""
@@ -177,7 +179,7 @@ class PatternTranslator(ExpressionTranslator):
         expression, name = present(tree)
         variable = self.variable(as_token(name))
         if variable in group.scope:
-            self.fail(
+            raise self.wrong(
                 f"?{variable.name} is already bound in this group, so BIND cannot bind it again",
                 name,
                 "bind another variable and compare the two in a FILTER",
@@ -191,7 +193,7 @@ class PatternTranslator(ExpressionTranslator):
         for token in variable_tokens(node):
             if self.variable(token) not in scope and not self.in_exists:
                 self.note(
-                    f"{token} is never bound in the group of this {what}, which sees no other group",
+                    f"{token} is never bound in the group of this {what}, and it sees no other",
                     token,
                 )
 
@@ -212,13 +214,15 @@ class PatternTranslator(ExpressionTranslator):
         parts: dict[str, Node] = {}
         for part in subtrees(tree, "accuracy", "within", "policy", "requests"):
             if part.data in parts:
-                self.fail(f"{part.data.upper()} is given twice", part, kind=QuerySyntaxError)
+                raise self.wrong(f"{part.data.upper()} is given twice", part, kind=QuerySyntaxError)
             parts[str(part.data)] = part.children[0]
         accuracy, policy, requests = (parts.get(key) for key in ("accuracy", "policy", "requests"))
         if accuracy is not None and not 0 <= float(str(accuracy)) <= 1:
-            self.fail("an accuracy lies between 0 and 1", accuracy)
+            raise self.wrong("an accuracy lies between 0 and 1", accuracy)
         if policy is not None and str(policy).upper() not in POLICIES:
-            self.fail(f"unknown policy '{policy}'", policy, f"policies are {', '.join(POLICIES)}")
+            raise self.wrong(
+                f"unknown policy '{policy}'", policy, f"policies are {', '.join(POLICIES)}"
+            )
         return Budget(
             None if accuracy is None else float(str(accuracy)),
             self.duration(as_tree(parts["within"])) if "within" in parts else None,
@@ -236,16 +240,14 @@ class PatternTranslator(ExpressionTranslator):
         variables = tuple(self.variable(name) for name in names)
         for position, name in enumerate(names):
             if variables.index(variables[position]) != position:
-                self.fail(f"{name} stands twice in VALUES", name, kind=QuerySyntaxError)
+                raise self.wrong(f"{name} stands twice in VALUES", name, kind=QuerySyntaxError)
         rows = [self._row(row, len(variables), block) for row in subtrees(block, "row")]
         return Values(variables, tuple(rows))
 
-    def _row(
-        self, tree: Tree[Token], width: int, block: Tree[Token]
-    ) -> tuple[Term | None, ...]:
+    def _row(self, tree: Tree[Token], width: int, block: Tree[Token]) -> tuple[Term | None, ...]:
         cells = present(tree)
         if len(cells) != width:
-            self.fail(
+            raise self.wrong(
                 f"a row of VALUES has {len(cells)} values for {width} variables",
                 tree if cells else block,
                 "write UNDEF for a value that is not given",
@@ -265,7 +267,7 @@ class PatternTranslator(ExpressionTranslator):
         if tree.data == "quoted_data":
             subject, predicate, object_ = present(tree)
             if _is(subject, "literal"):
-                self.fail("a literal cannot be the subject of a triple", subject)
+                raise self.wrong("a literal cannot be the subject of a triple", subject)
             return QuotedTriple(self._data(subject), self._data(predicate), self._data(object_))
         return self.iri(tree)
 
@@ -327,7 +329,9 @@ class PatternTranslator(ExpressionTranslator):
             into.append(PathPattern(subject, predicate, value))
         for annotation in annotations:
             if not isinstance(predicate, Variable | Iri):
-                self.fail("a path has no triple to annotate", annotation, kind=QuerySyntaxError)
+                raise self.wrong(
+                    "a path has no triple to annotate", annotation, kind=QuerySyntaxError
+                )
             quoted = self._quotable(subject, predicate, value)
             self._properties(quoted, as_tree(as_tree(annotation).children[0]), into)
 
@@ -356,10 +360,11 @@ class PatternTranslator(ExpressionTranslator):
             case "inverse":
                 return Inverse(self.path(parts[0]))
             case "repeated":
-                kind = {"?": ZeroOrOne, "*": ZeroOrMore, "+": OneOrMore}
-                return kind[str(as_tree(parts[1]).children[0])](self.path(parts[0]))
+                return self._repeated(self.path(parts[0]), str(as_tree(parts[1]).children[0]))
             case "negated":
-                forward = tuple(self.iri(part) for part in parts if not _is(part, "negated_inverse"))
+                forward = tuple(
+                    self.iri(part) for part in parts if not _is(part, "negated_inverse")
+                )
                 backward = tuple(
                     self.iri(as_tree(part).children[0])
                     for part in parts
@@ -369,6 +374,15 @@ class PatternTranslator(ExpressionTranslator):
             case _:
                 return self.iri(tree)
 
+    def _repeated(self, path: Path, how: str) -> Path:
+        match how:
+            case "?":
+                return ZeroOrOne(path)
+            case "*":
+                return ZeroOrMore(path)
+            case _:
+                return OneOrMore(path)
+
 
 def conjunction(conditions: list[Expression]) -> Expression:
     """Several conditions as one."""
@@ -377,4 +391,3 @@ def conjunction(conditions: list[Expression]) -> Expression:
 
 def _is(node: Node, *names: str) -> bool:
     return isinstance(node, Tree) and node.data in names
-

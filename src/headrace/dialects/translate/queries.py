@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lark import Token, Tree
 
@@ -65,6 +66,9 @@ class Head:
 class QueryTranslator(PatternTranslator):
     """Translates a parsed query into a value of the algebra."""
 
+    grammar: ClassVar[tuple[str, ...]]
+    """The files whose rules together are the dialect's grammar."""
+
     def translate(self, tree: Tree[Token]) -> Query:
         """The whole query."""
         for child in present(tree):
@@ -75,11 +79,11 @@ class QueryTranslator(PatternTranslator):
                 self.registration(part)
             else:
                 return self.query(part)
-        self.fail("expected a query", tree, kind=QuerySyntaxError)
+        raise self.wrong("expected a query", tree, kind=QuerySyntaxError)
 
     def registration(self, tree: Tree[Token]) -> None:
         """Take over a REGISTER clause; plain SPARQL has none."""
-        self.fail("plain SPARQL has no REGISTER", tree, kind=QuerySyntaxError)
+        raise self.wrong("plain SPARQL has no REGISTER", tree, kind=QuerySyntaxError)
 
     def query(self, tree: Tree[Token]) -> Query:
         """A query without its prologue."""
@@ -112,7 +116,7 @@ class QueryTranslator(PatternTranslator):
 
     def source_clause(self, tree: Tree[Token]) -> None:
         """Take over a FROM clause that is the dialect's own."""
-        self.fail("plain SPARQL has no streams", tree, kind=QuerySyntaxError)
+        raise self.wrong("plain SPARQL has no streams", tree, kind=QuerySyntaxError)
 
     # -- forms -----------------------------------------------------------------------------
 
@@ -159,7 +163,7 @@ class QueryTranslator(PatternTranslator):
         star = subtree(clause, "star")
         if star is not None:
             if is_grouped(tree):
-                self.fail(
+                raise self.wrong(
                     "SELECT * has no meaning with GROUP BY",
                     star,
                     "name the grouped variables and aggregates to select",
@@ -235,7 +239,7 @@ class QueryTranslator(PatternTranslator):
 
     def _check_template(self, quad: TemplateQuad, node: Node, bound: frozenset[Variable]) -> None:
         if isinstance(quad.subject, Literal):
-            self.fail(
+            raise self.wrong(
                 "a literal cannot be the subject of a triple, so this template makes none", node
             )
         for term in (quad.subject, quad.predicate, quad.object, quad.graph):
@@ -294,7 +298,7 @@ class QueryTranslator(PatternTranslator):
         for head in heads:
             if head.expression is not None:
                 if head.variable in scope or head.variable in seen:
-                    self.fail(
+                    raise self.wrong(
                         f"?{head.variable.name} already has a value here, so AS cannot give it one",
                         self._alias(head.node),
                         "choose another name after AS",
@@ -348,7 +352,7 @@ class QueryTranslator(PatternTranslator):
         having: list[Expression],
         order: list[OrderKey],
     ) -> tuple[Operator, list[Head], list[Expression], list[OrderKey]]:
-        """Collect the aggregates of all clauses into one Group and leave variables in their place."""
+        """Collect the aggregates of all clauses into one Group; variables take their place."""
         pattern, keys = self.keys(modifiers, pattern)
         self._check_grouped(heads, keys, subtree(modifiers, "having"))
         collected: dict[Aggregate, Variable] = {}
@@ -388,7 +392,7 @@ class QueryTranslator(PatternTranslator):
                 continue
             name = self.variable(as_token(inner[1])) if len(inner) > 1 else self.fresh("key")
             if name in possible(pattern):
-                self.fail(
+                raise self.wrong(
                     f"?{name.name} already has a value here, so AS cannot give it one", inner[1]
                 )
             pattern = Extend(pattern, name, expression)
@@ -410,7 +414,7 @@ class QueryTranslator(PatternTranslator):
         for token in variable_tokens(node):
             if self.variable(token) not in known:
                 grouped = ", ".join(f"?{key.name}" for key in keys if not key.is_anonymous)
-                self.fail(
+                raise self.wrong(
                     f"{token} is not grouped: a group may hold many values of it",
                     token,
                     f"add {token} to GROUP BY, or aggregate it, as in SAMPLE({token})"
@@ -438,4 +442,3 @@ def is_grouped(tree: Tree[Token]) -> bool:
             if node.data != "group":  # the pattern of an EXISTS is another level
                 searched.extend(node.children)
     return False
-

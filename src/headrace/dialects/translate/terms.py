@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, NoReturn
+from typing import Final
 
 from lark import Token, Tree
 
@@ -54,15 +54,15 @@ class TermTranslator:
 
     # -- errors and notes ------------------------------------------------------------------
 
-    def fail(
+    def wrong(
         self,
         problem: str,
         at: Node,
         hint: str | None = None,
         kind: type[QueryError] = ScopeError,
-    ) -> NoReturn:
-        """Refuse the query at a place of it."""
-        raise kind(problem, self.source, span(at), hint)
+    ) -> QueryError:
+        """The error to raise where the query is wrong at a place of it."""
+        return kind(problem, self.source, span(at), hint)
 
     def note(self, text: str, at: Node | None = None) -> None:
         """Remember a remark about the query, once."""
@@ -80,7 +80,7 @@ class TermTranslator:
                     self.base = self._resolved(iri[1:-1])
                 case Tree(data="prefix", children=[Token() as name, Token() as iri]):
                     if name.index(":") != len(name) - 1:
-                        self.fail(
+                        raise self.wrong(
                             f"expected a prefix such as '{name.split(':')[0]}:', found '{name}'",
                             name,
                             kind=QuerySyntaxError,
@@ -96,13 +96,13 @@ class TermTranslator:
             return Iri(self._resolved(token[1:-1]))
         prefix, _, local = token.partition(":")
         if prefix not in self.prefixes:
-            self._unknown_prefix(prefix, token)
+            raise self._unknown_prefix(prefix, token)
         return Iri(self.prefixes[prefix] + re.sub(r"\\(.)", r"\1", local))
 
     def _resolved(self, reference: str) -> str:
         return reference if self.base is None else resolve(reference, self.base)
 
-    def _unknown_prefix(self, prefix: str, at: Token) -> NoReturn:
+    def _unknown_prefix(self, prefix: str, at: Token) -> QueryError:
         known = nearest(prefix, self.prefixes)
         if known is not None:
             hint = f"did you mean '{known}:'?"
@@ -110,7 +110,7 @@ class TermTranslator:
             hint = f"add PREFIX {prefix}: <{WELL_KNOWN_PREFIXES[prefix]}>"
         else:
             hint = f"add PREFIX {prefix}: <...> at the top of the query"
-        self.fail(f"prefix '{prefix}:' is not declared", at, hint)
+        return self.wrong(f"prefix '{prefix}:' is not declared", at, hint)
 
     def name(self, node: Node) -> Variable | Iri:
         """A variable or an IRI, as GRAPH and its kin take."""
@@ -133,7 +133,7 @@ class TermTranslator:
             return self.fresh()
         token = as_token(tree.children[0])
         if self.bgp is not None and self._labels.setdefault(token, self.bgp) != self.bgp:
-            self.fail(
+            raise self.wrong(
                 f"blank node '{token}' is used in two graph patterns",
                 token,
                 "a blank node lives in one basic graph pattern; use a variable to join two",
@@ -156,7 +156,7 @@ class TermTranslator:
             case [number]:
                 return self.number(as_token(number))
             case _:
-                self.fail("expected a literal", tree, kind=QuerySyntaxError)
+                raise self.wrong("expected a literal", tree, kind=QuerySyntaxError)
 
     def string(self, token: Token) -> str:
         """The text between the quotes, with its escapes undone."""
@@ -172,7 +172,7 @@ class TermTranslator:
     def natural(self, token: Token, what: str) -> int:
         """A whole number that is not negative, as LIMIT and count windows take."""
         if not token.isdigit():
-            self.fail(f"expected a whole number for {what}, found '{token}'", token)
+            raise self.wrong(f"expected a whole number for {what}, found '{token}'", token)
         return int(token)
 
     def duration(self, tree: Tree[Token]) -> int:
@@ -193,22 +193,24 @@ class TermTranslator:
         if unit.lower() not in UNITS:
             known = nearest(unit, UNITS)
             hint = f"did you mean '{known}'? " if known else ""
-            self.fail(
+            raise self.wrong(
                 f"unknown unit of time '{unit}'", unit, hint + "units are ns, ms, s, m, h and d"
             )
         return unit_duration(number, unit)
 
     def _exact(self, microseconds: Decimal | None, at: Node) -> int:
         if microseconds is None:
-            self.fail(
+            raise self.wrong(
                 "a duration in years or months has no fixed length",
                 at,
                 "write it in days, such as P30D",
             )
         if microseconds != int(microseconds):
-            self.fail("a duration is finer than a microsecond", at, "the clock counts microseconds")
-        if microseconds > 10**17:  # noqa: PLR2004
-            self.fail("a duration is longer than 3,000 years", at)
+            raise self.wrong(
+                "a duration is finer than a microsecond", at, "the clock counts microseconds"
+            )
+        if microseconds > 10**17:
+            raise self.wrong("a duration is longer than 3,000 years", at)
         return int(microseconds)
 
     # -- terms of patterns -----------------------------------------------------------------
@@ -233,7 +235,7 @@ class TermTranslator:
         """A quoted triple, or a pattern of one if it has variables."""
         subject, predicate, object_ = (self.term(child) for child in present(tree))
         if isinstance(subject, Literal):
-            self.fail("a literal cannot be the subject of a triple", present(tree)[0])
+            raise self.wrong("a literal cannot be the subject of a triple", present(tree)[0])
         if _is_ground(subject) and _is_ground(predicate) and _is_ground(object_):
             return QuotedTriple(_ground(subject), _ground(predicate), _ground(object_))
         return TriplePattern(subject, predicate, object_)

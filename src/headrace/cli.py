@@ -1,0 +1,239 @@
+"""The command line. Every command imports what it needs when it runs, so that help is instant."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from headrace.errors import HeadraceError, MachineError, QueryError, SettingError
+from headrace.version import __version__
+
+if TYPE_CHECKING:
+    from headrace.dialects import Parsed
+
+WRONG_QUERY = 2
+FAILED_RUN = 1
+
+app = typer.Typer(
+    name="headrace",
+    help="Continuous SPARQL on Apache Spark.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+
+Queries = Annotated[
+    list[str], typer.Argument(metavar="QUERY...", help="Query files, query texts, or - for input.")
+]
+OneQuery = Annotated[
+    str, typer.Argument(metavar="QUERY", help="A query file, a query text, or - for input.")
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option(help="The dialect; else by the file's extension, else from the text."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A semantics setting; may be repeated."),
+]
+
+
+class Format(StrEnum):
+    """How explain answers."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Continuous SPARQL on Apache Spark."""
+    if version:
+        typer.echo(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    passages: Annotated[int, typer.Option(help="How many passages to generate.", min=1)] = 3_000,
+) -> None:
+    """Count cars per tollgate in a generated stream, on local Spark, in about a minute."""
+    from headrace.demo import main as run_demo  # noqa: PLC0415
+
+    with failing():
+        run_demo(count=passages)
+
+
+@app.command()
+def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) -> None:
+    """Parse and validate queries, and say which semantics they run with."""
+    wrong = 0
+    for query in queries:
+        try:
+            parsed = parsed_query(query, dialect, settings)
+        except (QueryError, SettingError) as error:
+            wrong += 1
+            typer.echo(f"{_label(error)}: {error}", err=True)
+        else:
+            typer.echo(f"{parsed.source.name}: {summary(parsed)}")
+            for note in parsed.notes:
+                typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
+    if wrong:
+        typer.echo(f"{wrong} of {len(queries)} wrong", err=True)
+        raise typer.Exit(WRONG_QUERY)
+
+
+@app.command()
+def explain(
+    query: OneQuery,
+    dialect: Dialect = None,
+    settings: Settings = None,
+    output: Annotated[Format, typer.Option("--format", help="How to answer.")] = Format.TEXT,
+) -> None:
+    """Show what a query means: its profile, its windows and its algebra."""
+    import json  # noqa: PLC0415
+
+    from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
+
+    with failing():
+        parsed = parsed_query(query, dialect, settings)
+    shown = (parsed.query, parsed.dialect, parsed.profile.name)
+    if output is Format.JSON:
+        notes = [note.text for note in parsed.notes]
+        typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
+    else:
+        typer.echo(as_text(*shown))
+        for note in parsed.notes:
+            typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+
+
+@app.command()
+def doctor(
+    spark: Annotated[bool, typer.Option(help="Start Spark to see whether it starts.")] = True,
+) -> None:
+    """Say whether this machine is ready, and what to do where it is not."""
+    from headrace.doctor import main as examine  # noqa: PLC0415
+
+    raise typer.Exit(examine(start_spark=spark))
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark.")] = "",
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file too.")
+    ] = None,
+) -> None:
+    """Run a benchmark of the source checkout and print its figures."""
+    import runpy  # noqa: PLC0415
+
+    folder = Path(__file__).resolve().parents[2] / "benchmarks"
+    known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    if name not in known:
+        listed = ", ".join(known) or "none here: they come with the source checkout"
+        fail(SettingError(f"unknown benchmark '{name}'; known are {listed}"))
+    sys.argv = [name, *(["--json", str(json_file)] if json_file else [])]
+    runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
+
+
+def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
+    """A query that the command line names: a file, a text, or what standard input holds."""
+    from headrace.dialects import EXTENSIONS, parse  # noqa: PLC0415
+
+    chosen = settings_of(settings or [])
+    if query == "-":
+        return parse(sys.stdin.read(), dialect, name="standard input", settings=chosen)
+    if "{" in query:
+        return parse(query, dialect, name="query", settings=chosen)
+    path = Path(query)
+    dialect = dialect or EXTENSIONS.get(path.suffix.lower())
+    return parse(_text_of(path), dialect, name=query, settings=chosen)
+
+
+def settings_of(pairs: list[str]) -> dict[str, str]:
+    """`--set` options as a mapping.
+
+    >>> settings_of(["bounds=[)", "t0=first"])
+    {'bounds': '[)', 't0': 'first'}
+    """
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        key, found, value = pair.partition("=")
+        if not found:
+            raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+    except OSError as error:
+        raise SettingError(f"cannot read {path}: {error.strerror}") from None
+
+
+def summary(parsed: Parsed) -> str:
+    """One line on a query that is right."""
+    from headrace.planning.explain import frame_text, report_text  # noqa: PLC0415
+
+    query = parsed.query
+    if not query.is_continuous:
+        return f"ok, {parsed.dialect}, no streams"
+    frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
+    semantics = query.semantics
+    return (
+        f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
+        f" reports {report_text(semantics.report)}, emits {semantics.emit}"
+    )
+
+
+class failing:  # noqa: N801 - reads as `with failing():`
+    """Turn our errors into a message and an exit code: the query 2, the machine or the run 1."""
+
+    def __enter__(self) -> None:
+        """Do nothing yet."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Report an error of ours; let others pass."""
+        if isinstance(error, HeadraceError):
+            fail(error)
+
+
+def fail(error: HeadraceError) -> NoReturn:
+    """Print an error and stop."""
+    typer.echo(f"{_label(error)}: {error}", err=True)
+    wrong = isinstance(error, QueryError | SettingError)
+    raise typer.Exit(WRONG_QUERY if wrong else FAILED_RUN)
+
+
+def _label(error: HeadraceError) -> str:
+    match error:
+        case MachineError():
+            return "this machine is not ready"
+        case QueryError():
+            return "wrong query"
+        case _:
+            return "error"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

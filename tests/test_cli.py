@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headrace.cli import app
+from headrace.version import __version__
+
+QUERY = """REGISTER QUERY Cars AS
+SELECT (COUNT(?car) AS ?n) FROM STREAM <http://ex.org/s> [RANGE 10m STEP 1m]
+WHERE { ?gate <http://ex.org/registers> ?car }
+"""
+
+
+def headrace(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "cars.rq"
+    path.write_text(QUERY)
+    return path
+
+
+def test_version() -> None:
+    assert headrace("--version").output == f"headrace {__version__}\n"
+
+
+def test_help_names_every_command() -> None:
+    result = headrace("--help")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in ("demo", "check", "explain", "doctor", "bench"))
+
+
+def test_check_says_what_a_query_runs_with(query: Path) -> None:
+    result = headrace("check", str(query))
+    assert result.exit_code == 0
+    assert result.output == (
+        f"{query}: ok, csparql, the last 10m, every 1m; bounds (], reports on-close,"
+        " emits rstream\n"
+    )
+
+
+def test_check_takes_a_text_and_standard_input() -> None:
+    assert headrace("check", "ASK { ?s ?p ?o }").output == "query: ok, sparql, no streams\n"
+    assert headrace("check", "-", stdin=QUERY).exit_code == 0
+
+
+def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.rq"
+    wrong.write_text("SELECT ?x WHER { ?x ?y ?z }")
+    result = headrace("check", str(wrong), str(query))
+    assert result.exit_code == 2
+    assert "wrong.rq, line 1, column 11" in result.stderr
+    assert "did you mean 'WHERE'?" in result.stderr
+    assert "1 of 2 wrong" in result.stderr
+    assert "cars.rq: ok" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["check", "missing.rq"], "cannot read missing.rq: No such file or directory"),
+        (["check", "ASK {}", "--dialect", "cqel"], "unknown dialect 'cqel'; did you mean 'cqels'?"),
+        (
+            ["check", "ASK {}", "--set", "bound=x"],
+            "unknown setting 'bound'; did you mean 'bounds'?",
+        ),
+        (["check", "ASK {}", "--set", "bounds"], "expected --set KEY=VALUE, found 'bounds'"),
+        (["check", "ASK {}", "--set", "profile=x"], "'profile' is sparql, csparql"),
+        (["explain", "ASK {"], "the query ends too early"),
+        (["bench", "nothing"], "unknown benchmark 'nothing'; known are parse"),
+    ],
+)
+def test_a_wrong_option_is_explained(arguments: list[str], problem: str) -> None:
+    result = headrace(*arguments)
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.rq"
+    path.write_bytes(b"ASK { \xff }")
+    result = headrace("check", str(path))
+    assert result.exit_code == 2
+    assert "is not UTF-8" in result.stderr
+
+
+def test_settings_go_before_the_profile(query: Path) -> None:
+    result = headrace("check", str(query), "--set", "bounds=[)", "--set", "report=every:5s")
+    assert "bounds [), reports every:5s" in result.output
+
+
+def test_explain_shows_profile_windows_and_algebra(query: Path) -> None:
+    output = headrace("explain", str(query)).output
+    assert "Cars (registered as a query)" in output
+    assert "<http://ex.org/s>: the last 10m, every 1m, also in the default graph" in output
+    assert "report          on-close" in output
+    assert "(group" in output
+
+
+def test_explain_as_json(query: Path) -> None:
+    explained = json.loads(headrace("explain", str(query), "--format", "json").output)
+    assert explained["name"] == "Cars"
+    assert explained["windows"] == [
+        {
+            "name": "http://ex.org/s",
+            "stream": "http://ex.org/s",
+            "in_default_graph": True,
+            "kind": "time",
+            "width": 600_000,
+            "slide": 60_000,
+        }
+    ]
+    assert explained["semantics"]["bounds"] == "(]"
+    assert explained["variables"] == {"certain": [], "possible": ["n"]}
+    assert explained["stages"][0]["stage"] == "parsed"
+
+
+def test_notes_are_shown() -> None:
+    result = headrace("check", "ASK { ?s ?p ?o FILTER (?x > 1) }")
+    assert "note: ?x is never bound in the group of this FILTER" in result.output
+
+
+@pytest.mark.parametrize("command", [["--help"], ["check", "ASK { ?s ?p ?o }"]])
+def test_quick_commands_load_nothing_heavy(command: list[str]) -> None:
+    """The time budget in terms that a busy machine cannot change: what is not imported."""
+    script = (
+        "import sys; from headrace.cli import main; sys.argv = ['headrace', *sys.argv[1:]]\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "heavy = {'pyspark', 'pandas', 'polars', 'pyarrow', 'numpy', 'scipy', 'pyoxigraph'}\n"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
