@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyoxigraph as ox
 import pytest
@@ -16,8 +16,8 @@ from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.rdf.vocabulary import RDF_FIRST, RDF_REST, RDF_TYPE
+from tests.shared import DATA
 
-DATA = Path(os.environ.get("HEADRACE_DATA", Path(__file__).resolve().parents[3] / "shared/data"))
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 RDFT = "http://www.w3.org/ns/rdftest#"
 
@@ -100,65 +100,64 @@ def entries(manifest: Path, folder: Path, base: str) -> Iterator[Case]:
 CASES = list(cases())
 
 
-def canonical_form(quads: Iterator[Quad]) -> set[str]:
-    """A dataset whose blank nodes have names that depend on nothing but the dataset.
+Node: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal
 
-    A quoted triple is unfolded into a node with three properties, because RDF 1.2, which does the
-    naming, has none as a subject.
+
+class Unfolded:
+    """A dataset in which a quoted triple is a node with three properties.
+
+    RDF 1.2, whose canonical names for blank nodes we compare by, has no triples as subjects.
     """
-    found = ox.Dataset()
-    unfolded: dict[QuotedTriple, ox.BlankNode] = {}
 
-    def node(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    def __init__(self, quads: Iterator[Quad]) -> None:
+        self._found = ox.Dataset()
+        self._nodes: dict[QuotedTriple, ox.BlankNode] = {}
+        for quad in quads:
+            self._add(quad.subject, quad.predicate, quad.object, quad.graph)
+
+    def canonical(self) -> set[str]:
+        self._found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+        return {str(quad) for quad in self._found}
+
+    def _add(self, subject: Term, predicate: Term, object_: Term, graph: Term | None) -> None:
+        nodes = [self._node(term) for term in (subject, predicate)]
+        name = ox.DefaultGraph() if graph is None else self._node(graph)
+        assert not isinstance(nodes[0], ox.Literal)
+        assert isinstance(nodes[1], ox.NamedNode)
+        assert not isinstance(name, ox.Literal)
+        self._found.add(ox.Quad(nodes[0], nodes[1], self._node(object_), name))
+
+    def _node(self, term: Term) -> Node:
         match term:
             case Iri(value):
                 return ox.NamedNode(value)
             case BlankNode(label):
                 return ox.BlankNode(f"n{label}")
-            case Literal(lexical, datatype, None):
+            case Literal(lexical, datatype, language):
+                if language is not None:
+                    return ox.Literal(lexical, language=language)
                 return ox.Literal(lexical, datatype=ox.NamedNode(datatype))
-            case Literal(lexical, _, language):
-                return ox.Literal(lexical, language=language)
             case QuotedTriple():
-                return quoted(term)
+                return self._quoted(term)
 
-    def quoted(triple: QuotedTriple) -> ox.BlankNode:
-        if triple not in unfolded:
-            unfolded[triple] = ox.BlankNode(f"q{len(unfolded)}")
-            add(unfolded[triple], "urn:subject", node(triple.subject), ox.DefaultGraph())
-            add(unfolded[triple], "urn:predicate", node(triple.predicate), ox.DefaultGraph())
-            add(unfolded[triple], "urn:object", node(triple.object), ox.DefaultGraph())
-        return unfolded[triple]
-
-    def add(
-        subject: ox.NamedNode | ox.BlankNode | ox.Literal,
-        predicate: str,
-        object_: ox.NamedNode | ox.BlankNode | ox.Literal,
-        graph: ox.NamedNode | ox.BlankNode | ox.DefaultGraph,
-    ) -> None:
-        assert not isinstance(subject, ox.Literal)
-        found.add(ox.Quad(subject, ox.NamedNode(predicate), object_, graph))
-
-    for quad in quads:
-        graph = ox.DefaultGraph() if quad.graph is None else node(quad.graph)
-        assert isinstance(quad.predicate, Iri)
-        assert not isinstance(graph, ox.Literal)
-        add(node(quad.subject), quad.predicate.value, node(quad.object), graph)
-    found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-    return {str(quad) for quad in found}
+    def _quoted(self, triple: QuotedTriple) -> ox.BlankNode:
+        if triple not in self._nodes:
+            label = f"quoted{len(self._nodes)}"
+            self._nodes[triple] = ox.BlankNode(f"n{label}")
+            for name in ("subject", "predicate", "object"):
+                self._add(BlankNode(label), Iri(f"urn:{name}"), getattr(triple, name), None)
+        return self._nodes[triple]
 
 
 def check(case: Case) -> None:
-    quads = read(
-        case.action.read_bytes(), format_of_path(case.action), options=options(case.base)
-    )
+    quads = read(case.action.read_bytes(), format_of_path(case.action), options=options(case.base))
     if "Negative" in case.kind:
         with pytest.raises(DataError):
             list(quads)
     elif case.kind.endswith("Eval"):
         assert case.result is not None
         expected = read(case.result.read_bytes(), format_of_path(case.result))
-        assert canonical_form(quads) == canonical_form(expected)
+        assert Unfolded(quads).canonical() == Unfolded(expected).canonical()
     else:
         assert case.kind.endswith("PositiveSyntax")
         list(quads)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
 
 import pyoxigraph as ox
 
@@ -18,6 +21,7 @@ from headrace.rdf.star import has_star, refuse_rdf12, reifiers, unused
 from headrace.rdf.terms import Quad
 from headrace.rdf.texts import decoded
 
+_SKIPPED = "; the next statement is skipped"
 _NOT_READ = "; the rest of the document is not read"
 _LINE_END = re.compile(r"\r\n?|\n")
 _DIRECTIVE = re.compile(r"(?<![\w:/#.-])@?(?:prefix|base)(?=\s)", re.IGNORECASE)
@@ -70,7 +74,7 @@ class _Problems:
         self._syntax = syntax
         self._limits = options.limits
         self._on_error = on_error
-        self._regular: bool | None = None
+        self._followed = 0
         self.count = 0
 
     def report(self, error: DataError) -> None:
@@ -79,31 +83,68 @@ class _Problems:
 
     def syntax_error(self, error: SyntaxError) -> bool:
         """Report an error of the parser, and say whether what it reads next can be trusted."""
-        problem = data_error(error, self._text)
-        goes_on = self._can_go_on(problem)
-        shown = problem.problem if goes_on else problem.problem + _NOT_READ
+        problem = data_error(error, self._lines)
+        goes_on = self._can_go_on(error)
+        after = "" if goes_on else _NOT_READ
+        if goes_on and self._normal.startswith(".", self._offset(error.lineno, error.offset)):
+            after = _SKIPPED  # the parser skips to a full stop, and this one is behind it already
+        shown = problem.problem + after
         self.report(DataError(shown, None, problem.line, problem.column))
         return goes_on
 
-    def _can_go_on(self, problem: DataError) -> bool:
+    def _can_go_on(self, error: SyntaxError) -> bool:
         # After an error in a graph of TriG the parser takes its other statements for ones of the
         # default graph; in JSON-LD and RDF/XML there is no place to take up reading again.
-        if self._syntax is not Format.TURTLE or self.count + 1 >= self._limits.errors:
-            return False
-        if self._regular is None:
-            shallow = self._text.count("<<") <= SURELY_SHALLOW
-            self._regular = shallow and is_regular(self._text)
-        return self._regular and not self._in_directive(problem)
+        return (
+            self._syntax is Format.TURTLE
+            and self.count + 1 < self._limits.errors
+            and self._is_regular
+            and self._ends_outside_strings(error)
+            and not self._in_directive(error)
+        )
 
-    def _in_directive(self, problem: DataError) -> bool:
+    def _ends_outside_strings(self, error: SyntaxError) -> bool:
+        """Whether the parser has not swallowed, with what it rejects, the start of a string."""
+        end = self._offset(error.end_lineno, error.end_offset)
+        regular = end >= self._followed and is_regular(self._normal, self._followed, end)
+        self._followed = end
+        return regular
+
+    def _in_directive(self, error: SyntaxError) -> bool:
         """Whether a prefix or base is wrong, so that later names would mean something else."""
-        lines = _LINE_END.split(self._text)
-        line, column = problem.line or 1, problem.column or 1
-        error = sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
-        text = "\n".join(lines)
-        starts = [match.start() for match in _DIRECTIVE.finditer(text, 0, error + 1)]
-        whole = _WHOLE_DIRECTIVE.match(text, starts[-1]) if starts else None
-        return bool(starts) and (whole is None or whole.end() > error)
+        start = self._offset(error.lineno, error.offset)
+        before = bisect_right(self._directives, (start, len(self._text)))
+        return before > 0 and self._directives[before - 1][1] > start
+
+    def _offset(self, line: int | None, column: int | None) -> int:
+        if line is None or column is None or line > len(self._line_starts):
+            return len(self._normal)
+        return self._line_starts[line - 1] + column - 1
+
+    @cached_property
+    def _normal(self) -> str:
+        return "\n".join(self._lines)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return _LINE_END.split(self._text)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *accumulate(len(line) + 1 for line in self._lines)]
+
+    @cached_property
+    def _is_regular(self) -> bool:
+        return self._text.count("<<(") <= SURELY_SHALLOW and is_regular(self._text)
+
+    @cached_property
+    def _directives(self) -> list[tuple[int, int]]:
+        """Where the prefixes and bases start and end; one that is not well-formed never ends."""
+        found = list[tuple[int, int]]()
+        for start in _DIRECTIVE.finditer(self._normal):
+            whole = _WHOLE_DIRECTIVE.match(self._normal, start.start())
+            found.append((start.start(), whole.end() if whole else len(self._normal) + 1))
+        return found
 
 
 def _parsed(text: str, syntax: Format, options: ReadOptions, found: _Problems) -> Iterator[ox.Quad]:

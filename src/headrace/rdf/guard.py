@@ -15,7 +15,7 @@ from headrace.rdf.lexical import NESTING, OUT_OF_PLACE, position
 from headrace.rdf.options import Limits
 
 SURELY_SHALLOW = 1000
-"""So many levels of triple terms are far from what ends the process."""
+"""So many triple terms within each other are far from what ends the process."""
 
 _JSON_LEVEL = re.compile(
     r"(?:[^\"\[\]{}]++|\"(?:[^\"\\]++|\\.)*+\")*+(?P<token>[\[\]{}]|.|\Z)", re.DOTALL
@@ -74,7 +74,7 @@ def check_nesting(text: str, limits: Limits, name: str | None = None) -> None:
                 nested += 1
             case "]" | ")":
                 nested = max(0, nested - 1)
-            case token if token in OUT_OF_PLACE and token:
+            case token if token in OUT_OF_PLACE:
                 _check_unscannable(text, match.start("token"), name)
                 return
         if quoted > limits.quoted:
@@ -94,7 +94,7 @@ def _is_shallow(text: str, limits: Limits) -> bool:
 def _check_unscannable(text: str, offset: int, name: str | None) -> None:
     # The parser will find an error here. Where it takes up reading again nobody knows, so every
     # bracket counts from here on, even one within a string.
-    if text.count("<<", offset) > SURELY_SHALLOW:
+    if text.count("<<(", offset) > SURELY_SHALLOW:
         shown = text[offset : offset + 3]
         raise DataError(
             f"the string or IRI that starts with {shown!r} is not closed, and what follows it"

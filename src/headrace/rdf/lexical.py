@@ -40,11 +40,14 @@ ONLY_RDF12 = re.compile(
 )
 """Anything, up to a token that RDF 1.2 has and RDF-star has not."""
 
-_REGULAR = re.compile(rf"(?:[^<\"'#\\]++|{_CONTENT}|<<)*+", re.DOTALL)
+_REGULAR = re.compile(
+    rf"(?:[^<\"'#\\%]++|{_CONTENT}|<<|%[0-9A-Fa-f]{{2}})*+",
+    re.DOTALL,
+)
 
 
-def is_regular(text: str) -> bool:
-    """Whether it is certain where the strings, IRIs and comments of a text begin and end.
+def is_regular(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Whether it is certain where strings, IRIs and comments begin and end, and all of them do.
 
     Only then can a parser go on after an error: otherwise it might take the content of a string
     for statements. Escapes outside strings, though allowed in names, are not certain enough.
@@ -52,7 +55,7 @@ def is_regular(text: str) -> bool:
     >>> is_regular(':a :b "c . :d :e :f ."'), is_regular(':a :b "c . :d :e :f .')
     (True, False)
     """
-    return _REGULAR.fullmatch(text) is not None
+    return _REGULAR.fullmatch(text, start, len(text) if end is None else end) is not None
 
 
 def position(text: str, offset: int) -> tuple[int, int]:

@@ -63,7 +63,7 @@ class LineReader:
         try:
             found = list(ox.parse(line, self._format))
         except SyntaxError as error:
-            raise data_error(error, line) from None
+            raise data_error(error, [line]) from None
         return self._terms.quad(found[0]) if found else None
 
     def statements(self, lines: Sequence[str | bytes]) -> list[Quad] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyoxigraph as ox
@@ -18,6 +18,12 @@ _LIKE_ANONYMOUS = re.compile(r"(?<![0-9a-f])[0-9a-f]{16,32}(?![0-9a-f])")
 _WHERE = re.compile(r"Parser error (?:at|between) [^:]*: ")
 _REMOTE_CONTEXT: Final = "No LoadDocumentCallback"
 _LONGEST_SHOWN: Final = 60
+_LONGEST_PROBLEM: Final = 300
+_CAPITAL = re.compile(r"^[A-Z](?=[a-z ])")
+_IN_OUR_WORDS: Final = {
+    "Unexpected end": "expected the rest of a statement, found the end of the text",
+    "Unexpected end of file": "expected the end of what starts here, found the end of the text",
+}
 
 
 class Terms:
@@ -43,6 +49,8 @@ class Terms:
         self._nodes: dict[str, BlankNode | QuotedTriple] = {}
         self._iris: dict[str, Iri] = {}
         self._anonymous = 0
+        self._depth = 0
+        self._deepest = limits.quoted
 
     def quad(self, quad: ox.Quad) -> Quad:
         """A statement.
@@ -71,9 +79,16 @@ class Terms:
         return self._quoted(term)
 
     def _quoted(self, triple: ox.Triple) -> QuotedTriple:
-        return QuotedTriple(
-            self.term(triple.subject), self.term(triple.predicate), self.term(triple.object)
-        )
+        self._depth += 1
+        try:
+            if self._depth > self._deepest:
+                limit = f"at most {self._deepest} levels of triples within triples"
+                raise DataError(f"expected {limit}, found more")
+            return QuotedTriple(
+                self.term(triple.subject), self.term(triple.predicate), self.term(triple.object)
+            )
+        finally:
+            self._depth -= 1
 
     def _node(self, name: str) -> BlankNode | QuotedTriple:
         if name in self._reified:
@@ -104,7 +119,7 @@ def check_literal(lexical: str, longest: int) -> None:
         raise DataError(f"expected at most {longest:,} characters in a literal, {found}")
 
 
-def data_error(error: SyntaxError, text: str, name: str | None = None) -> DataError:
+def data_error(error: SyntaxError, lines: Sequence[str], name: str | None = None) -> DataError:
     """The problem that pyoxigraph found, in our words as far as we have better ones."""
     if _REMOTE_CONTEXT in str(error.msg):
         return DataError(
@@ -113,30 +128,26 @@ def data_error(error: SyntaxError, text: str, name: str | None = None) -> DataEr
             name,
         )
     problem = _WHERE.sub("", str(error.msg), count=1).rstrip(".")
-    if problem[1:2].islower():
-        problem = problem[0].lower() + problem[1:]
-    line, column = error.lineno, error.offset
-    if line is None or column is None:
-        return DataError(_one_line(problem), name)
-    found = _found(error, text)
-    if found and found not in problem:
-        problem = f"{problem}, found {found!r}"
-    return DataError(_one_line(problem), name, line, column)
+    problem = _IN_OUR_WORDS.get(problem) or _CAPITAL.sub(lambda match: match[0].lower(), problem)
+    if error.lineno is None or error.offset is None:
+        return DataError(_short(problem), name)
+    found = _found(error, lines)
+    if found and "found" not in problem and found not in problem:
+        problem = f"{_short(problem)}, found {found!r}"
+    return DataError(_short(problem), name, error.lineno, error.offset)
 
 
-def _found(error: SyntaxError, text: str) -> str:
-    """The token that the parser points at, if it is one and short enough to show."""
-    line, column = error.lineno or 1, error.offset or 1
-    if error.end_lineno != line or (error.end_offset or 0) - column > _LONGEST_SHOWN:
+def _found(error: SyntaxError, lines: Sequence[str]) -> str:
+    """What the parser points at, if it is within a line and short enough to show."""
+    line, column, end = error.lineno or 1, error.offset or 1, error.end_offset or 1
+    if error.end_lineno != line or line > len(lines) or end - column > _LONGEST_SHOWN:
         return ""
-    if text.count("\r") != text.count("\r\n"):
-        return ""  # lines end in ways that need not be counted as the parser does
-    shown = text.split("\n", line)[line - 1 : line]
-    return "".join(shown)[column - 1 : (error.end_offset or column) - 1].strip()
+    return lines[line - 1][column - 1 : end - 1].strip()
 
 
-def _one_line(problem: str) -> str:
-    return " ".join(problem.splitlines())
+def _short(problem: str) -> str:
+    one_line = " ".join(problem.splitlines())
+    return one_line if len(one_line) <= _LONGEST_PROBLEM else one_line[:_LONGEST_PROBLEM] + "…"
 
 
 def ox_format(name: str) -> ox.RdfFormat:

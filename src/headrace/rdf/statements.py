@@ -26,7 +26,8 @@ _TERM = re.compile(
     rf"(?P<quoted><<(?!\())|(?P<iri>{_IRI})"
     rf"|_:(?P<label>[{_NAME_START}0-9](?:[{_NAME}.]*[{_NAME}])?)"
     rf"|\"(?P<lexical>(?:[^\"\\\n\r]++|\\[tbnrf\"'\\]|{_UCHAR})*+)\""
-    rf"(?:\^\^[ \t]*(?P<datatype>{_IRI})|@(?P<language>[A-Za-z]+(?:-[A-Za-z0-9]+)*(?!-)))?"
+    rf"(?:[ \t]*\^\^[ \t]*(?P<datatype>{_IRI})"
+    r"|[ \t]*@(?P<language>[A-Za-z]++(?:-[A-Za-z0-9]++)*+)(?P<direction>--[A-Za-z]*+)?)?"
 )
 _ESCAPED = re.compile(rf"{_UCHAR}|\\.")
 _SIMPLE_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
@@ -116,6 +117,9 @@ class StarStatement:
         language = match["language"]
         if language is None:
             return Literal(lexical)
+        if match["direction"] is not None:
+            at = match.start("direction")
+            raise self._problem("expected a language without a base direction", at=at)
         try:
             ox.Literal("", language=language)
         except ValueError as error:
