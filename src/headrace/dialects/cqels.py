@@ -59,7 +59,9 @@ class Cqels(ContinuousTranslator):
         stream = self.name(name)
         frame = self.frame(as_tree(window))
         declared = self._block_window(stream, frame, tree)
-        group.join(Window(declared.name, self.group(as_tree(inner))))
+        # A variable stream binds the variable to the stream in whose window the pattern matches.
+        read = stream if isinstance(stream, Variable) else declared.name
+        group.join(Window(read, self.group(as_tree(inner))))
 
     def _block_window(
         self, stream: Variable | Iri, frame: WindowFrame, tree: Tree[Token]
