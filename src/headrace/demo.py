@@ -35,10 +35,10 @@ AGGREGATE { (?passages, COUNT, {?tollgate}) }
 TRAFFIC: Final = "http://linkedurbandata.org/traffic#"
 GATES: Final = ("east", "north", "ring", "south", "west")
 CARS: Final = 400
-MINUTES: Final = 30
+MINUTES: Final = 12
 START: Final = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-SHOWN: Final = 3
-"""So many windows are shown in full at the beginning and at the end."""
+TABLE_WIDTH: Final = 26
+"""So many columns of the terminal a window's table takes, with the space beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Demo:
     seconds: float
 
 
-def generate(count: int = 3_000, seed: int = 23) -> tuple[Passage, ...]:
+def generate(count: int = 1_200, seed: int = 23) -> tuple[Passage, ...]:
     """The same morning traffic every time: some gates are busier, and some cars come again."""
     chance = random.Random(seed)
     start = int(START.timestamp() * 1000)
@@ -91,7 +91,7 @@ def write_stream(passages: Sequence[Passage], folder: Path, files: int) -> None:
 def main(
     console: Console | None = None,
     spark: SparkSession | None = None,
-    count: int = 3_000,
+    count: int = 1_200,
     files: int = 6,
 ) -> Demo:
     """Generate a stream, run the query on it, and show what each window holds.
@@ -120,7 +120,7 @@ def main(
         with _session(spark, Path(name) / "spark.log", console) as session:
             answers, manifest = _run(session, folder, Path(name) / "deployment", console)
     demo = Demo(passages, tuple(answers), manifest, perf_counter() - began)
-    _show(demo, console)
+    _conclude(demo, console)
     return demo
 
 
@@ -129,17 +129,22 @@ def _run(
 ) -> tuple[list[Answer], Manifest]:
     from headrace.dialects import parse
     from headrace.planning.plan import make_plan
-    from headrace.spark.run import run_once
+    from headrace.spark.run import Pace, run
 
     plan = make_plan(parse(QUERY, dialect=None).query)
     answers: list[Answer] = []
-    with console.status("running the query ...") as status:
+    in_a_row = max(1, console.width // TABLE_WIDTH)
+    console.print("running the query ...\n")
 
-        def publish(answer: Answer) -> None:
-            answers.append(answer)
-            status.update(f"running the query ... window that closes at {clock(answer.closes)}")
+    def publish(answer: Answer) -> None:
+        answers.append(answer)
+        if len(answers) % in_a_row == 0:
+            console.print(_side_by_side(answers[-in_a_row:]))
 
-        manifest = run_once(spark, plan, folder, directory, files_per_batch=1, publish=publish)
+    manifest = run(spark, plan, folder, directory, Pace(files_per_batch=1), publish)
+    shown = len(answers) // in_a_row * in_a_row
+    if answers[shown:]:
+        console.print(_side_by_side(answers[shown:]))
     return answers, manifest
 
 
@@ -153,37 +158,29 @@ def _session(spark: SparkSession | None, log: Path, console: Console) -> Iterato
     from headrace.spark.session import start
 
     java = find_java()
-    with console.status(f"starting Spark (Java {java.version}) ..."):
-        began = perf_counter()
-        session = start(log=log)
-    taken = perf_counter() - began
-    console.print(f"Spark {session.version} (Java {java.version}) started in {taken:.1f} s")
+    console.print(f"starting Spark (Java {java.version}) ...")
+    began = perf_counter()
+    session = start(log=log)
+    console.print(f"Spark {session.version} is up after {perf_counter() - began:.1f} s")
     try:
         yield session
     finally:
         session.stop()
 
 
-def _show(demo: Demo, console: Console) -> None:
-    first, last = demo.answers[:SHOWN], demo.answers[SHOWN:][-SHOWN:]
-    between = len(demo.answers) - len(first) - len(last)
-    console.print(_side_by_side(first))
-    if between > 0:
-        console.print(f"  ... {between} more windows, one a minute ...\n", highlight=False)
-    console.print(_side_by_side(last))
+def _conclude(demo: Demo, console: Console) -> None:
     batches = demo.manifest.batch + 1
     console.print(
         f"[bold]{len(demo.answers)} windows[/] over {demo.manifest.elements:,} elements in "
-        f"{batches} micro-batches; {demo.seconds:.1f} s in all, Spark's start included",
+        f"{batches} micro-batches, {demo.seconds:.0f} seconds in all",
         highlight=False,
     )
     console.print(
-        "\nA car that passes the same gate twice within a window counts once there: equal triples "
-        "of a window are one.\n\n"
+        "A car that passes the same gate twice within a window counts once in it.\n\n"
         "Next:\n"
-        "  headrace check examples/papers/*     what a query means, and where one is wrong\n"
-        "  headrace explain QUERY               how it will be run\n"
-        "  README.md                            your own streams and queries",
+        "  headrace check examples/papers/*    what queries mean, and what is wrong\n"
+        "  headrace explain QUERY              how a query will be run\n"
+        "  README.md                           your own streams and queries",
         highlight=False,
         markup=False,
     )

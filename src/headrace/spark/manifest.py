@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -97,14 +98,21 @@ def _path(layout: Layout, batch: int, final: bool) -> Path:
 
 
 def sweep(layout: Layout) -> None:
-    """Delete the files that no manifest needs: what crashed tasks left, and windows long closed.
-
-    Results stay as long as their manifests; panes of the last two, in case the last is replayed.
-    """
+    """Delete all files that no manifest names: what crashed tasks have left behind."""
     manifests = read_manifests(layout)
-    needed = {pane.name for manifest in manifests[-2:] for pane in manifest.panes}
-    needed |= {manifest.report.name for manifest in manifests if manifest.report.name}
-    for directory in (layout.panes, layout.results):
-        for file in directory.iterdir():
-            if file.name not in needed:
-                file.unlink(missing_ok=True)
+    sweep_panes(layout, manifests[-2:])
+    _keep(layout.results, {manifest.report.name for manifest in manifests})
+
+
+def sweep_panes(layout: Layout, latest: Iterable[Manifest]) -> None:
+    """Delete the panes of windows long closed.
+
+    Those of the last two manifests stay, in case the last is lost and its batch is replayed.
+    """
+    _keep(layout.panes, {pane.name for manifest in latest for pane in manifest.panes})
+
+
+def _keep(directory: Path, names: Container[str | None]) -> None:
+    for file in directory.iterdir():
+        if file.name not in names:
+            file.unlink(missing_ok=True)

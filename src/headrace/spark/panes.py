@@ -17,7 +17,8 @@ HIGH: Final = "high"
 """The greatest event time of the pane before an element; null for the first."""
 
 ELEMENT_SCHEMA: Final = pa.schema([(name, pa.int64()) for name in (TIME, HIGH, *STATEMENT)])
-TERM_SCHEMA: Final = pa.schema([(ID, pa.int64()), (TEXT, pa.string())])
+_TERM_TYPES: Final[dict[str, pa.DataType]] = {ID: pa.int64(), TEXT: pa.string()}
+TERM_SCHEMA: Final = pa.schema(_TERM_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,7 @@ def write_pane(path: Path, elements: pa.Table, terms: pa.Table) -> str:
 
 def read_pane(directory: Path, pane: Pane, delay: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The elements of a pane, each with its stream's watermark before it, and their terms."""
-    elements, terms = (
-        _frame(table) for table in read_tables(directory / pane.name, pane.checksum)
-    )
+    elements, terms = (_frame(table) for table in read_tables(directory / pane.name, pane.checksum))
     high = pl.max_horizontal(HIGH, pl.lit(pane.before, pl.Int64))
     return (
         elements.with_columns((high - delay).alias(WATERMARK)).select(*ELEMENTS),

@@ -8,8 +8,8 @@ from pathlib import Path
 from time import perf_counter
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from headrace.errors import MachineError
 from headrace.spark.session import start
@@ -22,24 +22,22 @@ def probe() -> str:
         MachineError: Spark or its workers do not work here.
     """
     began = perf_counter()
+    running = SparkSession.getActiveSession()
     with tempfile.TemporaryDirectory(prefix="headrace-") as directory:
-        log = Path(directory) / "spark.log"
+        spark = running or start(cores=1, log=Path(directory) / "spark.log")
         try:
-            spark = start(cores=1, log=log)
-            try:
-                [row] = spark.range(3).repartition(1).mapInArrow(_summed, "total bigint").collect()
-                version = spark.version
-            finally:
+            [row] = spark.range(3).repartition(1).mapInArrow(_summed, "total bigint").collect()
+            version = spark.version
+        except PySparkException as error:
+            raise MachineError(f"a worker of Spark fails: {error}") from error
+        finally:
+            if running is None:
                 spark.stop()
-        except (PySparkException, Py4JError, OSError) as error:
-            said = log.read_text(errors="replace")[-_TAIL:] if log.exists() else ""
-            raise MachineError(f"Spark does not start: {error}\n{said}".rstrip()) from error
     if row.total != _EXPECTED:
         raise MachineError(f"a worker counted to {row.total}, expected {_EXPECTED}")
     return f"{version} started and ran a task in {perf_counter() - began:.1f} s"
 
 
-_TAIL = 2_000
 _EXPECTED = 0 + 1 + 2
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
+from typing import Final
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.errors import HeadraceError, InternalError, MachineError, SettingError
+from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
 from headrace.kernel.windows import Sliding
+from headrace.planning.plan import Plan
 from headrace.spark.answers import Answer, read_answers
 from headrace.spark.decode import REFERENCES, decode
 from headrace.spark.layout import Deployment, open_deployment
@@ -25,32 +28,48 @@ from headrace.spark.manifest import (
     read_manifest,
     read_manifests,
     sweep,
+    sweep_panes,
 )
 from headrace.spark.panes import Pane
 from headrace.spark.sources import FORMAT, FileSource, find_files
 from headrace.spark.step import Reply, Request, perform
 
-from headrace.planning.plan import Plan
-
 Publish = Callable[[Answer], None]
 
 
-def run_once(
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much a batch takes, and when the next one begins.
+
+    Attributes:
+        files_per_batch: how many files a batch reads at most; no limit if zero.
+        interval: seconds from batch to batch, for a run that goes on until it is stopped. Without
+            one, the run reads what is there, closes every window that holds an element, and ends.
+    """
+
+    files_per_batch: int = 0
+    interval: float | None = None
+
+
+ONCE: Final = Pace()
+
+
+def run(
     spark: SparkSession,
     plan: Plan,
     source: Path,
     directory: Path,
-    files_per_batch: int = 0,
+    pace: Pace = ONCE,
     publish: Publish | None = None,
 ) -> Manifest:
-    """Read what is there, close every window that holds an element, and end.
+    """Run a plan until its input ends, or until the query is stopped.
 
     Args:
         spark: the session to run in.
         plan: what to run.
         source: the file or folder that the plan's stream is read from.
         directory: where the deployment is kept; one that was interrupted goes on.
-        files_per_batch: how many files a batch reads at most; no limit if zero.
+        pace: how much at a time, and whether once.
         publish: called with each answer, in order; again with those of a batch that is replayed.
 
     Returns:
@@ -63,25 +82,30 @@ def run_once(
     deployment = open_deployment(directory, plan)
     sweep(deployment.layout)
     batches = Batches(spark, deployment, publish or (lambda _: None))
-    spark.dataSource.register(FileSource)
-    query = (
-        spark.readStream.format(FORMAT)
-        .option("path", str(source.resolve()))
-        .option("log", str(deployment.layout.source_log))
-        .option("files", files_per_batch)
-        .load()
-        .writeStream.foreachBatch(batches.process)
-        .option("checkpointLocation", str(deployment.layout.spark))
-        .trigger(availableNow=True)
-        .start()
-    )
+    query = _started(batches, source, pace)
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
-        raise batches.failure or _translated(error) from error
+        raise batches.failure or translated(str(error)) from error
     finally:
         query.stop()
-    return batches.finish()
+    return batches.finish() if pace.interval is None else batches.last()
+
+
+def _started(batches: Batches, source: Path, pace: Pace) -> StreamingQuery:
+    batches.spark.dataSource.register(FileSource)
+    writer = (
+        batches.spark.readStream.format(FORMAT)
+        .option("path", str(source.resolve()))
+        .option("log", str(batches.layout.source_log))
+        .option("files", pace.files_per_batch)
+        .load()
+        .writeStream.foreachBatch(batches.process)
+        .option("checkpointLocation", str(batches.layout.spark))
+    )
+    if pace.interval is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{pace.interval} seconds").start()
 
 
 class Batches:
@@ -109,16 +133,17 @@ class Batches:
                     f"batch {batch} are of different input; start again in a new directory"
                 )
             self._publish(manifest)
-            sweep(self.layout)
+            before = read_manifest(self.layout, batch - 1)
+            sweep_panes(self.layout, filter(None, (before, manifest)))
         except HeadraceError as error:
             self.failure = error  # Spark would turn it into text
             raise
 
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once."""
-        last = (read_manifests(self.layout) or [NOTHING])[-1]
-        if last.final or last is NOTHING:
-            return last
+        last = self.last()
+        if last.final or last.progress.first is None:
+            return last  # there is nothing to close
         reply = self._step(Request(last.batch, last.progress, last.panes))
         final = replace(
             last,
@@ -131,6 +156,10 @@ class Batches:
         commit(self.layout, final)
         self._publish(final)
         return final
+
+    def last(self) -> Manifest:
+        """What was committed last."""
+        return (read_manifests(self.layout) or [NOTHING])[-1]
 
     def _previous(self, batch: int) -> Manifest:
         if batch == 0:
@@ -160,9 +189,7 @@ class Batches:
         if watermark is None:  # not even a heartbeat: nothing can be due
             reply = Reply(NOTHING.report, previous.progress, late=0)
         else:
-            reply = self._step(
-                Request(batch, previous.progress, previous.panes, panes, watermark)
-            )
+            reply = self._step(Request(batch, previous.progress, previous.panes, panes, watermark))
         reasons = [pane.reason for pane in panes if pane.reason]
         return Manifest(
             batch=batch,
@@ -202,21 +229,30 @@ class Batches:
         return sha256("\n".join([version, *offsets]).encode()).hexdigest()
 
 
-def in_stream_order(
-    panes: Iterable[Pane], high: int | None
-) -> tuple[tuple[Pane, ...], int | None]:
+def in_stream_order(panes: Iterable[Pane], high: int | None) -> tuple[tuple[Pane, ...], int | None]:
     """Panes with the greatest event time before each, and that after the last."""
-    ordered = list(panes)
-    highs = list(accumulate((pane.high for pane in ordered), _later, initial=high))
-    return (
-        tuple(replace(pane, before=before) for pane, before in zip(ordered, highs, strict=False)),
-        highs[-1],
-    )
+    ordered = []
+    for pane in panes:
+        ordered.append(replace(pane, before=high))
+        high = _later(high, pane.high)
+    return tuple(ordered), high
 
 
 def _later(one: int | None, other: int | None) -> int | None:
     return max((time for time in (one, other) if time is not None), default=None)
 
 
-def _translated(error: StreamingQueryException) -> HeadraceError:
-    return InternalError(f"the streaming query failed: {error}")
+_RAISED: Final = re.compile(r"headrace\.errors\.(\w+): (.+)")
+_RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineError, SettingError)}
+
+
+def translated(text: str) -> HeadraceError:
+    r"""What a task or the source has raised, which Spark has turned into text.
+
+    >>> translated("Traceback ...\nheadrace.errors.MachineError: no disk\n at org.apache...")
+    MachineError('no disk')
+    """
+    raised = _RAISED.search(text)
+    if raised and raised[1] in _RAISED_IN_TASKS:
+        return _RAISED_IN_TASKS[raised[1]](raised[2])
+    return InternalError(f"the streaming query failed: {text}")

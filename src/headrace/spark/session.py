@@ -9,11 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headrace.errors import MachineError
 from headrace.spark.java import find_java
 
 LOOPBACK: Final = "127.0.0.1"
+TAIL: Final = 2_000
+"""So many characters of Spark's own words are shown when it does not start."""
 
 SETTINGS: Final[Mapping[str, str]] = {
     # Spark's endpoints run code for whoever reaches them: nobody but this machine may.
@@ -47,7 +52,7 @@ def start(
         settings: what to set differently from `SETTINGS`.
 
     Raises:
-        MachineError: there is no Java that Spark can use.
+        MachineError: there is no Java that Spark can use, or Spark does not start with it.
     """
     os.environ["JAVA_HOME"] = str(find_java().home)
     os.environ["SPARK_LOCAL_IP"] = LOOPBACK
@@ -57,8 +62,12 @@ def start(
     builder = SparkSession.Builder().master(master).appName("headrace")
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
-    with _errors_to(log):
-        return builder.getOrCreate()
+    try:
+        with _errors_to(log):
+            return builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        said = log.read_text(errors="replace")[-TAIL:] if log and log.exists() else ""
+        raise MachineError(f"Spark does not start: {error}\n{said}".rstrip()) from error
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """Which bytes of which files a batch reads, now and again when it is replayed."""
 
+# Spark's names for what a source does are not written as Python writes them.
+# ruff: noqa: N802
+
 from __future__ import annotations
 
 import json
@@ -61,7 +64,7 @@ class SourceLog:
             DataError: a file has become shorter, so that a replay could not read it again.
         """
         known = {piece.path: piece.stop for piece in self.pieces}
-        found = []
+        found: list[Piece] = []
         for file in files:
             start, size = known.get(str(file), 0), file.stat().st_size
             if size < start:
