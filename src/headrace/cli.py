@@ -63,7 +63,7 @@ def options(
 
 @app.command()
 def demo(
-    passages: Annotated[int, typer.Option(help="How many passages to generate.", min=1)] = 3_000,
+    passages: Annotated[int, typer.Option(help="How many passages to generate.", min=1)] = 1_200,
 ) -> None:
     """Count cars per tollgate in a generated stream, on local Spark, in about a minute."""
     from headrace.demo import main as run_demo  # noqa: PLC0415

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
@@ -50,21 +49,9 @@ def rejected() -> dict[str, Rejected]:
 REJECTED = rejected()
 CORPUS = list(queries())
 
-# SPARQLStream texts without `[NOW - ...]`, which detection takes for C-SPARQL. There FROM NAMED
-# STREAM is read by GRAPH only, so that their bare patterns see nothing of the stream.
-MISREAD = pytest.mark.xfail(reason="SPARQLStream is detected by [NOW - ...] only")
-
-
-def is_misread(query: Found) -> bool:
-    return query.dialect == "sparqlstream" and not re.search(r"\bNOW\s*-", query.text)
-
 
 def accepted() -> list[object]:
-    return [
-        pytest.param(each, id=each.file, marks=[MISREAD] if is_misread(each) else [])
-        for each in CORPUS
-        if each.file not in REJECTED
-    ]
+    return [pytest.param(each, id=each.file) for each in CORPUS if each.file not in REJECTED]
 
 
 def refused() -> list[object]:

@@ -53,7 +53,7 @@ def test_answers_do_not_depend_on_files_or_batches(spark: SparkSession, tmp_path
         assert (last.elements, last.late, last.rejected, last.final) == (300, 0, 0, True)
         found[files, per_batch] = answers
     assert found[1, 1] == found[5, 2] == found[5, 0]
-    assert len(found[1, 1]) == 39
+    assert len(found[1, 1]) == 21
 
 
 def test_late_and_bad_lines_are_counted_the_same_in_any_batches(

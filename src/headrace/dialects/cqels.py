@@ -107,8 +107,7 @@ class Cqels(ContinuousTranslator):
             return super().head(node)
         if node.data != "aggregate":
             raise self.wrong("a computed column needs a name", node, "write it as (... AS ?name)")
-        inner = _inner_aggregate(node)
-        if inner is not None:
+        if _is_extreme(node) and _inner_aggregate(node) is not None:
             return Head(_named(node), None, node)
         return Head(_named(node), self.aggregate_of(node), node)
 
@@ -120,16 +119,9 @@ class Cqels(ContinuousTranslator):
         if not extreme:
             return super().level(tree, pattern, heads)
         modifiers = as_tree(subtree(tree, "modifiers"))
-        having = subtree(modifiers, "having")
-        if len(extreme) > 1 or having is not None:
-            raise self.wrong(
-                "a bare max or min cannot be combined with another one or with HAVING",
-                having or extreme[1].node,
-                "compute it in a subquery and name it with AS",
-                UnsupportedError,
-            )
         head = extreme[0]
         node = as_tree(head.node)
+        self._check_alone(node, as_tree(tree.children[0]), modifiers)
         _, keys = self.keys(modifiers, pattern)
         function = str(node.children[0]).upper()
         inner = _inner_aggregate(node)
@@ -147,6 +139,26 @@ class Cqels(ContinuousTranslator):
         reached = Filter(Operation("=", (value, best)), Annotate(pattern, (annotation,)))
         named = [Head(each.variable, best, each.node) if each is head else each for each in heads]
         return reached, named, False
+
+    def _check_alone(
+        self, extreme: Tree[Token], clause: Tree[Token], modifiers: Tree[Token]
+    ) -> None:
+        """Rows are kept, not merged, so no other aggregate of this level has a group to work on."""
+        own = set(map(id, extreme.iter_subtrees()))
+        others = [
+            each
+            for part in (clause, subtree(modifiers, "having"), subtree(modifiers, "order_by"))
+            if part is not None
+            for each in part.find_data("aggregate")
+            if id(each) not in own
+        ]
+        if others or subtree(modifiers, "having") is not None:
+            raise self.wrong(
+                "a bare max or min cannot be combined with another aggregate or with HAVING",
+                others[0] if others else as_tree(subtree(modifiers, "having")),
+                "compute it in a subquery and name it with AS",
+                UnsupportedError,
+            )
 
 
 def _is_extreme(node: Node) -> bool:

@@ -7,25 +7,27 @@ from typing import Final
 
 # Strings, comments and IRIs are passed over; what remains is words, marks and stand-ins.
 _TOKENS: Final = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\''
-    r'|"(?:[^"\\\n\r]|\\.)*"|\'(?:[^\'\\\n\r]|\\.)*\''
-    r"|\#[^\n\r]*"
-    r"|(?P<iri><[^\x00-\x20<>\"{}|^`\\]*>|[\w.-]*:[\w.:%-]*)"
-    r"|(?P<variable>[?$]\w+)"
-    r"|(?P<word>[A-Za-z_]\w*)"
-    r"|(?P<mark>[\[{-])",
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*+(?:\'\'\')?'
+    r'|"(?:[^"\\\n\r]|\\.)*+"?|\'(?:[^\'\\\n\r]|\\.)*+\'?'
+    r"|\#[^\n\r]*+"
+    r"|(?P<iri><[^\x00-\x20<>\"{}|^`\\]*+>|:[\w.:%-]*+)"
+    r"|(?P<variable>[?$]\w++)"
+    r"|(?P<word>\w[\w.-]*+(?P<local>:[\w.:%-]*+)?)"
+    r"|(?P<mark>[\]\[{-])",
     re.DOTALL,
 )
-_STAND_INS: Final = {"iri": "I", "variable": "V"}
 
 # In order: the first form that a text has says its dialect. `I` is an IRI, `V` a variable.
 _FORMS: Final = (
     ("rspql", re.compile(r" (FROM NAMED WINDOW|WINDOW [IV] \{|REGISTER [RID]STREAM) ")),
-    ("sparqlstream", re.compile(r" FROM NAMED STREAM I \[ NOW -")),
+    ("sparqlstream", re.compile(r"^(?!.* (GRAPH|REGISTER|AGGREGATE) ).* FROM NAMED STREAM ")),
     ("csparql", re.compile(r" (FROM (NAMED )?STREAM|AGGREGATE \{) ")),
     ("cqels", re.compile(r" (STREAM [IV] \[|FROM NAMED I \[) ")),
     ("rspql", re.compile(r" REGISTER (STREAM|QUERY) I ")),
     ("csparql", re.compile(r" REGISTER (STREAM|QUERY) ")),
+    # A window says that there is a stream, even where the word before it is misspelt.
+    ("csparql", re.compile(r" FROM (NAMED )?\w+ I \[ ")),
+    ("cqels", re.compile(r" [IV] \[ (RANGE|NOW|ALL|TRIPLES) ")),
 )
 
 
@@ -38,9 +40,9 @@ def detect(text: str) -> str:
     'sparql'
     """
     words = [
-        _STAND_INS.get(found.lastgroup, found[0].upper())
+        "I" if found["iri"] or found["local"] else "V" if found["variable"] else found[0].upper()
         for found in _TOKENS.finditer(text)
-        if found.lastgroup is not None
+        if found["iri"] or found["variable"] or found["word"] or found["mark"]
     ]
     skeleton = f" {' '.join(words)} "
     return next((dialect for dialect, form in _FORMS if form.search(skeleton)), "sparql")

@@ -11,6 +11,9 @@ _MINUTE: Final = 60 * _SECOND
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
+ENDLESS: Final = Decimal(10**40)
+_MOST_DIGITS: Final = 30
+
 UNITS: Final[dict[str, Decimal]] = {
     "ns": Decimal("0.001"),
     "us": Decimal(1),
@@ -41,12 +44,17 @@ _ISO_UNITS: Final = (None, None, 7 * _DAY, _DAY, _HOUR, _MINUTE, _SECOND)
 
 
 def unit_duration(number: str, unit: str) -> Decimal:
-    """Microseconds in a number of units.
+    """Microseconds in a number of units; one too large to write out is as good as endless.
 
     >>> unit_duration("1.5", "s")
     Decimal('1500000.0')
     """
-    return Decimal(number) * UNITS[unit.lower()]
+    return _bounded(number) * UNITS[unit.lower()]
+
+
+def _bounded(number: str) -> Decimal:
+    value = Decimal(number)
+    return ENDLESS if value and abs(value.adjusted()) > _MOST_DIGITS else value
 
 
 def iso_duration(text: str) -> Decimal | None:
@@ -65,5 +73,5 @@ def iso_duration(text: str) -> Decimal | None:
         if number is not None:
             if unit is None:
                 return None
-            total += Decimal(number) * unit
+            total += _bounded(number) * unit
     return total

@@ -1,4 +1,4 @@
-"""Turning what a parser could have used into words, and a wrong token into a hint."""
+"""The error for a token that a parser could not use: what it could have used, in words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from typing import Final
 
 from lark import Token
 
-from headrace.dialects.text import unclosed
+from headrace.dialects.hints import DIALECT_WORDS, Place, bare_iri, foreign, hint
+from headrace.dialects.text import shortened, unclosed
 from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
-from headrace.errors import QuerySyntaxError, Source, Span, listing, nearest
+from headrace.errors import (
+    QueryError,
+    QuerySyntaxError,
+    Source,
+    Span,
+    UnsupportedError,
+    listing,
+    nearest,
+)
 
 _NAMES: Final = {
     "VAR": "a variable",
@@ -29,8 +38,10 @@ _NAMES: Final = {
 }
 _TERMS: Final = {"IRIREF", "PNAME", "STRING", "NUMBER", "SIGNED", "TRUE", "FALSE", "<<"}
 _CALLS: Final = {"FUNCTION", "AGGREGATE_FUNCTION", "NOT", "EXISTS", "("}
+_OPERATORS: Final = {"=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/", "IN", "NOT"}
 # Each row: if all of the first stand among the expected, the second stands for all of the third.
 _PHRASES: Final = (
+    ({"=", "&&", "||"}, "an operator", _OPERATORS | {"SIGNED"}),
     ({"FUNCTION", "VAR", "!"}, "an expression", _TERMS | _CALLS | {"VAR", "!", "+", "-"}),
     (
         {"FILTER", "OPTIONAL", "GRAPH"},
@@ -46,15 +57,7 @@ _PHRASES: Final = (
     ({"DURATION", "NUMBER"}, "a duration", {"DURATION", "NUMBER"}),
     ({"*", "?", "+"}, "a repetition", {"*", "?", "+"}),
 )
-_COMPARISONS: Final = {"=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/", "IN"}
 _MOST: Final = 9
-_SPELLINGS: Final = {
-    "==": "write a single = to compare",
-    "&": "write && for and",
-    "|": "write || for or",
-    "AND": "write && for and",
-    "OR": "write || for or",
-}
 
 
 def syntax_error(
@@ -63,7 +66,7 @@ def syntax_error(
     expected: Iterable[str],
     before: Token | None,
     literals: Mapping[str, str],
-) -> QuerySyntaxError:
+) -> QueryError:
     """The error for a token that the parser could not use.
 
     Args:
@@ -76,17 +79,23 @@ def syntax_error(
     wanted = {literals.get(name, name) for name in expected}
     if token is None or token.type == "$END":
         return _ends_early(source, wanted)
-    where = Span(token.start_pos or 0, token.end_pos or 0)
-    problem = f"expected {_wording(wanted)}, found '{token}'"
-    if token.type == "UNKNOWN":
-        return _unknown(source, token, where, problem)
+    place = Place(source, token, before, frozenset(wanted))
+    if token.type == "UNKNOWN" and token[0] in "\"'":
+        return _unclosed_string(source, place.start)
+    clause = foreign(place)
+    if clause is not None:
+        return UnsupportedError(f"{clause} not supported", source, place.span)
+    problem = f"expected {wording(wanted)}, found '{shortened(token)}'"
     suggestion = _suggestion(token, wanted)
     if suggestion is not None:
-        problem += f"; did you mean '{suggestion}'?"
-    return QuerySyntaxError(problem, source, where, _hint(source, token, before, wanted))
+        return QuerySyntaxError(f"{problem}; did you mean '{suggestion}'?", source, place.span)
+    return QuerySyntaxError(problem, source, bare_iri(place) or place.span, hint(place))
 
 
-def _wording(wanted: set[str]) -> str:
+def wording(wanted: set[str]) -> str:
+    """The expected terminals as a person would list them, the most telling first."""
+    if wanted == {"NUMBER"}:
+        return "a whole number"
     named: list[str] = []
     remaining = set(wanted)
     for needed, phrase, covered in _PHRASES:
@@ -104,7 +113,7 @@ def _wording(wanted: set[str]) -> str:
 
 def _suggestion(token: Token, wanted: set[str]) -> str | None:
     """The keyword or function that a wrong word was probably meant to be."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", token):
+    if not re.fullmatch(r"[A-Za-z_]\w*", token) or token.upper() in DIALECT_WORDS:
         return None
     known = [name for name in wanted if name.isalpha() and name not in _NAMES]
     if "FUNCTION" in wanted:
@@ -116,63 +125,37 @@ def _suggestion(token: Token, wanted: set[str]) -> str | None:
 
 def _ends_early(source: Source, wanted: set[str]) -> QuerySyntaxError:
     end = len(source.text.rstrip())
-    problem = f"the query ends too early: expected {_wording(wanted - {'$END'})}"
-    where = Span(max(0, end - 1), max(1, end))
+    if end == 0:
+        return QuerySyntaxError("the query is empty", source, Span(0, 0))
+    problem = f"the query ends too early: expected {wording(wanted - {'$END'})}"
+    where = Span(end - 1, end)
     open_bracket = unclosed(source.text)
     if open_bracket is None:
         return QuerySyntaxError(problem, source, where)
     offset, closing = open_bracket
     line, column = source.position(offset)
-    return QuerySyntaxError(
-        problem,
-        source,
-        where,
-        f"'{source.text[offset]}' of line {line}, column {column} has no '{closing}'",
+    opening = source.text[offset : offset + len(closing)]
+    advice = f"'{opening}' of line {line}, column {column} has no '{closing}'"
+    return QuerySyntaxError(problem, source, where, advice)
+
+
+def _unclosed_string(source: Source, start: int) -> QuerySyntaxError:
+    """A string that the lexer refused: it has a wrong escape, or no end."""
+    quote = source.text[start]
+    body = re.compile(rf"(?:[^{quote}\\\n\r]|\\[tbnrf\\\"'])*+\\(?=.)").match(
+        source.text, start + 1
     )
-
-
-def _unknown(source: Source, token: Token, where: Span, problem: str) -> QuerySyntaxError:
-    if token[0] in "\"'":
+    if body is not None:
+        escape = source.text[body.end() - 1 : body.end() + 1]
         return QuerySyntaxError(
-            "a string has no closing quote",
+            f"'{escape}' is not an escape",
             source,
-            where,
-            "a text over several lines stands between three quotes; a backslash is written twice",
+            Span(body.end() - 1, body.end() + 1),
+            'write a backslash as two of them; \\n, \\t, \\" and \\u0041 are escapes',
         )
-    if source.text.startswith("${", where.start):
-        return QuerySyntaxError(
-            problem, source, where, "this is a place-holder; fill it in before running the query"
-        )
-    return QuerySyntaxError(problem, source, where, _SPELLINGS.get(str(token)))
-
-
-def _hint(source: Source, token: Token, before: Token | None, wanted: set[str]) -> str | None:
-    previous = "" if before is None else str(before)
-    adjacent = before is not None and before.end_pos == token.start_pos
-    if before is not None and before.type == "VAR" and adjacent and token.startswith("-"):
-        tail = re.match(r"-[\w-]*", source.text[token.start_pos :])
-        name = previous + (tail[0] if tail else "")
-        return f"a variable has no '-' in its name; write {name.replace('-', '_')}"
-    if token == "," and "FROM" in wanted:
-        return "the columns of SELECT are separated by spaces"
-    if token == "." and before is not None and before.type == "IRIREF" and "PREFIX" in wanted:
-        return "a PREFIX in a query has no '.' at its end"
-    if previous in {"http:", "https:"} or token in {"http:", "https:"}:
-        return "an IRI stands between < and >"
-    if token == "=" and previous == "=":
-        return _SPELLINGS["=="]
-    if token.upper() in _SPELLINGS:
-        return _SPELLINGS[token.upper()]
-    if token.type == "IRIREF" and "<" in wanted:
-        return "this reads as an IRI; put spaces around '<' to compare"
-    if token.upper() == "FROM" and "SELECT" in wanted:
-        return "FROM stands after the SELECT clause"
-    if "FUNCTION" in wanted and "(" in wanted and "VAR" not in wanted:
-        return "put the condition into brackets, as in FILTER (?x > 1)"
-    if "FILTER" in wanted and token in _COMPARISONS:
-        return "a condition with several parts stands in brackets, as in FILTER (?x > 1)"
-    if {".", ";"} <= wanted and token.type in {"VAR", "IRIREF", "PNAME", "STRING", "NUMBER"}:
-        return "a triple has three terms; a '.' or a ';' goes between two triples"
-    if token.type == "WORD" and "PNAME" in wanted:
-        return f"a name needs a prefix, as in ex:{token}, and a text quotes"
-    return None
+    return QuerySyntaxError(
+        "a string has no closing quote",
+        source,
+        Span(start, start + 1),
+        "a text over several lines stands between three quotes",
+    )

@@ -39,7 +39,7 @@ _TOKEN: Final = re.compile(
     rf"(?P<VAR>[?$][{_START}0-9][{_INNER}]*)"
     rf"|(?P<BLANK>_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*)"
     rf"|(?P<PNAME>(?:{_PREFIX})?:(?:{_LOCAL})?)"
-    r"|(?P<DURATION>P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?"
+    r"|(?P<DURATION>P(?=[0-9]|T[0-9])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?"
     r"(?:T(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?(?![A-Za-z0-9_]))"
     r"|(?P<WORD>[A-Za-z_][A-Za-z0-9_]*)"
     rf"|(?P<NUMBER>{_NUMBER})"

@@ -8,7 +8,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from headrace.dialects.expected import syntax_error
 from headrace.dialects.tables import parser
 from headrace.dialects.translate.trees import tokens
-from headrace.errors import InternalError, QuerySyntaxError, Source
+from headrace.errors import InternalError, QueryError, Source
 
 
 def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
@@ -21,7 +21,7 @@ def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
         raise InternalError(f"the lexer let something through: {error}") from error
 
 
-def _explained(error: UnexpectedToken, source: Source, used: Lark) -> QuerySyntaxError:
+def _explained(error: UnexpectedToken, source: Source, used: Lark) -> QueryError:
     state = error.interactive_parser
     if state is None:
         raise InternalError("the parser lost its state") from error

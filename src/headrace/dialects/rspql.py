@@ -9,7 +9,7 @@ from headrace.algebra.windows import WindowDeclaration
 from headrace.dialects.translate.continuous import ContinuousTranslator
 from headrace.dialects.translate.patterns import OpenGroup
 from headrace.dialects.translate.trees import Node, as_tree, present, span, subtree, subtrees
-from headrace.errors import UnsupportedError, nearest
+from headrace.errors import nearest
 from headrace.rdf.terms import Iri
 
 
@@ -20,13 +20,6 @@ class RspQl(ContinuousTranslator):
 
     def source_clause(self, tree: Tree[Token]) -> None:
         """FROM NAMED WINDOW <w> ON <s> [frame]."""
-        if tree.data == "from_log":
-            raise self.wrong(
-                "windows over a log of the past are not supported", tree, kind=UnsupportedError
-            )
-        policies = subtree(tree, "policies")
-        if policies is not None:
-            raise self.wrong("window policies are not supported", policies, kind=UnsupportedError)
         name, stream = (self.iri(each) for each in subtrees(tree, "iri"))
         frame = self.frame(as_tree(subtree(tree, "window")))
         if any(window.name == name for window in self.windows):

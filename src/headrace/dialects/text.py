@@ -9,15 +9,16 @@ from headrace.errors import QuerySyntaxError, Source, Span, TooLargeError
 
 MAX_CHARACTERS: Final = 256 * 1024
 MAX_DEPTH: Final = 128
+MAX_SHOWN: Final = 40
 
 # Strings, IRIs and comments are passed over as wholes; what is left of brackets nests.
 _STRUCTURE: Final = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*"""'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
-    r'|"(?:[^"\\\n\r]|\\.)*"'
-    r"|'(?:[^'\\\n\r]|\\.)*'"
-    r"|<[^\x00-\x20<>\"{}|^`\\]*>"
-    r"|\#[^\n\r]*"
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?"
+    r'|"(?:[^"\\\n\r]|\\.)*+"?'
+    r"|'(?:[^'\\\n\r]|\\.)*+'?"
+    r"|<[^\x00-\x20<>\"{}|^`\\]*+>"
+    r"|\#[^\n\r]*+"
     r"|(?P<open>[({\[]|<<)"
     r"|(?P<close>[)}\]]|>>)",
     re.DOTALL,
@@ -55,6 +56,28 @@ def unclosed(text: str) -> tuple[int, str] | None:
         elif found.lastgroup == "close" and stack and stack[-1][1] == found[0]:
             stack.pop()
     return stack[-1] if stack else None
+
+
+def mismatched(text: str) -> tuple[int, tuple[int, str] | None] | None:
+    """The first bracket that closes the wrong one or nothing, and what it should have closed."""
+    stack: list[tuple[int, str]] = []
+    for found in _STRUCTURE.finditer(text):
+        if found.lastgroup == "open":
+            stack.append((found.start(), _CLOSING[found[0]]))
+        elif found.lastgroup == "close":
+            if not stack or stack[-1][1] != found[0]:
+                return found.start(), (stack[-1] if stack else None)
+            stack.pop()
+    return None
+
+
+def shortened(text: str) -> str:
+    """A piece of a query, cut if it is too long to show.
+
+    >>> shortened("x" * 100)
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'
+    """
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
 def unescaped(source: Source) -> Source:

@@ -31,14 +31,8 @@ from headrace.dialects.translate.trees import (
     present,
     subtree,
 )
-from headrace.errors import SettingError, Source, UnsupportedError
+from headrace.errors import SettingError, Source
 from headrace.rdf.terms import Iri
-
-_FOREIGN = {
-    "frame_bgp": "windows of the last matches",
-    "frame_past": "windows that end in the past",
-    "frame_log": "windows over a log of the past",
-}
 
 
 class ContinuousTranslator(QueryTranslator):
@@ -55,7 +49,7 @@ class ContinuousTranslator(QueryTranslator):
         self._registered_at: Node | None = None
         self._every: int | None = None
         self._emit: Emit | None = None
-        self._steps_with_arrivals = False
+        self._counts_in_steps = False
 
     # -- registration ----------------------------------------------------------------------
 
@@ -69,26 +63,31 @@ class ContinuousTranslator(QueryTranslator):
         self._registration = Registration(shown, Registered.STREAM if stream else Registered.QUERY)
         self._registered_at = as_tree(name_tree)
         if word.lower() in set(Emit):
-            self._set_emit(word, as_tree(kind))
+            self.emission(as_tree(kind))
         if every is not None:
             period = as_tree(every).children[0]
             self._every = self._positive(as_tree(period), "COMPUTED EVERY")
 
-    def _set_emit(self, word: str, at: Node) -> None:
+    def emission(self, tree: Tree[Token]) -> None:
+        """What the query emits, which it may say only once or twice the same."""
+        word = str(tree.children[0]).upper()
         emit = Emit(word.lower())
         if self._emit not in {None, emit}:
             raise self.wrong(
-                f"the query is registered to emit {str(self._emit).upper()}, not {word}", at
+                f"the query is registered to emit {str(self._emit).upper()}, not {word}", tree
             )
         self._emit = emit
 
-    def _form_emit(self, tree: Tree[Token]) -> None:
+    def _form_emission(self, tree: Tree[Token]) -> None:
         """Take over the emitter of `SELECT ISTREAM` and `CONSTRUCT ISTREAM`."""
-        heads = list(tree.find_pred(lambda each: each.data in {"select_head", "construct_head"}))
-        for head in heads:
-            emit = subtree(head, "emit")
-            if emit is not None:
-                self._set_emit(str(emit.children[0]).upper(), emit)
+        clause = subtree(tree, "select_clause")
+        own = subtree(tree if clause is None else clause, "construct_head") or subtree(
+            tree if clause is None else clause, "select_head"
+        )
+        for emit in tree.find_data("emit"):
+            if own is None or emit not in own.children:
+                raise self.wrong("only the outermost query emits a stream", emit)
+            self.emission(emit)
 
     # -- windows ---------------------------------------------------------------------------
 
@@ -119,19 +118,14 @@ class ContinuousTranslator(QueryTranslator):
                 return self._count(inner)
             case "frame_now":
                 return NowWindow()
-            case "frame_all":
+            case _:
                 return AllWindow()
-            case foreign:
-                raise self.wrong(
-                    f"{_FOREIGN[foreign]} are not supported", inner, kind=UnsupportedError
-                )
 
     def _slide(self, step: Tree[Token] | None, frame: Tree[Token]) -> int | None:
         if step is not None:
             length = step.children[0]
             if length is not None:
                 return self._positive(as_tree(length), "the step of a window")
-            self._steps_with_arrivals = True
             return None
         match self.profile.missing_step:
             case MissingStep.TUMBLES:
@@ -150,7 +144,7 @@ class ContinuousTranslator(QueryTranslator):
         """`[NOW - 10 S SLIDE 1 S]`: a time window, written by where it begins."""
         first, *rest = present(tree)
         if isinstance(first, Token):
-            width = int(abs(self.unit_duration(first, as_token(rest[0]))))
+            width = self.exact(abs(self.unit_duration(first, as_token(rest[0]))), tree)
         else:
             width = self._positive(first, "the width of a window")
         step = subtree(tree, "step")
@@ -160,6 +154,7 @@ class ContinuousTranslator(QueryTranslator):
     def _count(self, tree: Tree[Token]) -> WindowFrame:
         counted, size, *rest = present(tree)
         step = 1 if not rest else self._positive_count(as_tree(rest[-1]).children[0])
+        self._counts_in_steps = self._counts_in_steps or bool(rest)
         word = str(as_tree(counted).children[0]).lower()
         return CountWindow(self._positive_count(size), step, Counted(word))
 
@@ -179,7 +174,7 @@ class ContinuousTranslator(QueryTranslator):
 
     def query(self, tree: Tree[Token]) -> Query:
         """A query, and what its SELECT or CONSTRUCT says of emission."""
-        self._form_emit(tree)
+        self._form_emission(tree)
         return super().query(tree)
 
     def finished(self, query: Query) -> Query:
@@ -211,7 +206,7 @@ class ContinuousTranslator(QueryTranslator):
         )
         counts = any(isinstance(each.frame, CountWindow) for each in self.windows)
         if isinstance(default, OnArrival):
-            return OnClose() if slides else default
+            return OnClose() if slides or self._counts_in_steps else default
         return default if slides or counts else OnArrival()
 
     def _check_report(self, semantics: Semantics) -> None:

@@ -54,6 +54,7 @@ class ExpressionTranslator(TermTranslator, ABC):
 
     aggregates_allowed: bool = False
     """Whether an aggregate may stand here: in SELECT, HAVING and ORDER BY only."""
+    in_aggregate: bool = False
     in_exists: bool = False
     """Whether what is read stands in EXISTS, which sees the variables around it."""
 
@@ -222,6 +223,12 @@ class ExpressionTranslator(TermTranslator, ABC):
     def aggregate(self, tree: Tree[Token]) -> Aggregate:
         """COUNT(*), SUM(DISTINCT ?x), GROUP_CONCAT(?x; SEPARATOR=",") and their like."""
         name = as_token(tree.children[0])
+        if self.in_aggregate:
+            raise self.wrong(
+                f"{name.upper()}() stands inside another aggregate",
+                name,
+                "compute the inner one in a subquery",
+            )
         if not self.aggregates_allowed:
             raise self.wrong(
                 f"{name.upper()}() is an aggregate, which cannot stand here",
@@ -256,14 +263,14 @@ class ExpressionTranslator(TermTranslator, ABC):
 
     def _aggregated(self, node: Node) -> Expression:
         """What an aggregate is over, which has no aggregate in it."""
-        allowed, self.aggregates_allowed = self.aggregates_allowed, False
+        self.in_aggregate = True
         argument = self.expression(node)
-        self.aggregates_allowed = allowed
+        self.in_aggregate = False
         return argument
 
     def _exists(self, tree: Tree[Token]) -> Expression:
-        before = self.aggregates_allowed, self.in_exists, self.bgp
-        self.aggregates_allowed, self.in_exists = False, True
+        before = self.aggregates_allowed, self.in_aggregate, self.in_exists, self.bgp
+        self.aggregates_allowed, self.in_aggregate, self.in_exists = False, False, True
         pattern = self.group(as_tree(tree.children[-1]))
-        self.aggregates_allowed, self.in_exists, self.bgp = before
+        self.aggregates_allowed, self.in_aggregate, self.in_exists, self.bgp = before
         return Exists(pattern, subtree(tree, "not") is not None)

@@ -212,21 +212,27 @@ class PatternTranslator(ExpressionTranslator):
 
     def _budget(self, tree: Tree[Token]) -> Budget:
         parts: dict[str, Node] = {}
+        policy_star = ""
         for part in subtrees(tree, "accuracy", "within", "policy", "requests"):
             if part.data in parts:
-                raise self.wrong(f"{part.data.upper()} is given twice", part, kind=QuerySyntaxError)
+                word = {"requests": "BUDGET"}.get(part.data, part.data.upper())
+                raise self.wrong(f"{word} is given twice", part, kind=QuerySyntaxError)
             parts[str(part.data)] = part.children[0]
+            if part.data == "policy" and part.children[1] is not None:
+                policy_star = "*"
         accuracy, policy, requests = (parts.get(key) for key in ("accuracy", "policy", "requests"))
         if accuracy is not None and not 0 <= float(str(accuracy)) <= 1:
-            raise self.wrong("an accuracy lies between 0 and 1", accuracy)
-        if policy is not None and str(policy).upper() not in POLICIES:
+            raise self.wrong(
+                "an accuracy lies between 0 and 1", accuracy, "write 0.75 for three in four"
+            )
+        if policy is not None and str(policy).upper() + policy_star not in POLICIES:
             raise self.wrong(
                 f"unknown policy '{policy}'", policy, f"policies are {', '.join(POLICIES)}"
             )
         return Budget(
             None if accuracy is None else float(str(accuracy)),
             self.duration(as_tree(parts["within"])) if "within" in parts else None,
-            None if policy is None else str(policy).upper(),
+            None if policy is None else str(policy).upper() + policy_star,
             None if requests is None else self.natural(as_token(requests), "BUDGET"),
         )
 
@@ -248,7 +254,7 @@ class PatternTranslator(ExpressionTranslator):
         cells = present(tree)
         if len(cells) != width:
             raise self.wrong(
-                f"a row of VALUES has {len(cells)} values for {width} variables",
+                f"expected {width} values in a row of VALUES, found {len(cells)}",
                 tree if cells else block,
                 "write UNDEF for a value that is not given",
                 QuerySyntaxError,

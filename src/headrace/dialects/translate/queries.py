@@ -50,7 +50,7 @@ from headrace.dialects.translate.trees import (
     subtrees,
     variable_tokens,
 )
-from headrace.errors import QuerySyntaxError
+from headrace.errors import QuerySyntaxError, nearest
 from headrace.rdf.terms import Iri, Literal
 
 
@@ -77,6 +77,8 @@ class QueryTranslator(PatternTranslator):
                 self.prologue(part)
             elif part.data == "registration":
                 self.registration(part)
+            elif part.data == "emit":
+                self.emission(part)
             else:
                 return self.query(part)
         raise self.wrong("expected a query", tree, kind=QuerySyntaxError)
@@ -84,6 +86,10 @@ class QueryTranslator(PatternTranslator):
     def registration(self, tree: Tree[Token]) -> None:
         """Take over a REGISTER clause; plain SPARQL has none."""
         raise self.wrong("plain SPARQL has no REGISTER", tree, kind=QuerySyntaxError)
+
+    def emission(self, tree: Tree[Token]) -> None:
+        """Take over RSTREAM, ISTREAM or DSTREAM; plain SPARQL has none."""
+        raise self.wrong("plain SPARQL emits no stream", tree, kind=QuerySyntaxError)
 
     def query(self, tree: Tree[Token]) -> Query:
         """A query without its prologue."""
@@ -155,6 +161,7 @@ class QueryTranslator(PatternTranslator):
         word = None if quantifier is None else str(quantifier.children[0]).upper()
         heads = self.heads(clause, tree, pattern)
         result = self._modified(tree, pattern, heads, word)
+        self._note_empty_columns(heads, pattern)
         self.bgp = enclosing
         return result
 
@@ -172,6 +179,19 @@ class QueryTranslator(PatternTranslator):
             columns = [each for each in possible_in_order(pattern) if not each.is_anonymous]
             return [Head(variable, None, star) for variable in columns]
         return [self.head(node) for node in present(as_tree(clause.children[-1]))]
+
+    def _note_empty_columns(self, heads: list[Head], pattern: Operator) -> None:
+        """A column that nothing binds is not wrong, but hardly meant."""
+        bound = possible(pattern)
+        for head in heads:
+            if isinstance(head.node, Token) and head.variable not in bound:
+                known = (each.name for each in bound if not each.is_anonymous)
+                near = nearest(head.variable.name, known)
+                suggestion = f"; did you mean ?{near}?" if near else ""
+                self.note(
+                    f"?{head.variable.name} is never bound, so its column is empty{suggestion}",
+                    head.node,
+                )
 
     def head(self, node: Node) -> Head:
         """One column."""

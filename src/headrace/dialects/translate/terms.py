@@ -11,6 +11,7 @@ from lark import Token, Tree
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
 from headrace.dialects.durations import UNITS, iso_duration, unit_duration
+from headrace.dialects.text import shortened
 from headrace.dialects.translate.trees import Node, as_token, as_tree, present, span
 from headrace.errors import QueryError, QuerySyntaxError, ScopeError, Source, nearest
 from headrace.rdf.iri import resolve
@@ -27,6 +28,8 @@ from headrace.rdf.vocabulary import (
 
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_MOST_DIGITS: Final = 18
+_LONGEST: Final = Decimal(10**17)
 _LONG_QUOTES: Final = ('"""', "'''")
 
 
@@ -96,7 +99,7 @@ class TermTranslator:
             return Iri(self._resolved(token[1:-1]))
         prefix, _, local = token.partition(":")
         if prefix not in self.prefixes:
-            raise self._unknown_prefix(prefix, token)
+            raise self._unknown_prefix(shortened(prefix), token)
         return Iri(self.prefixes[prefix] + re.sub(r"\\(.)", r"\1", local))
 
     def _resolved(self, reference: str) -> str:
@@ -172,7 +175,10 @@ class TermTranslator:
     def natural(self, token: Token, what: str) -> int:
         """A whole number that is not negative, as LIMIT and count windows take."""
         if not token.isdigit():
-            raise self.wrong(f"expected a whole number for {what}, found '{token}'", token)
+            found = shortened(token)
+            raise self.wrong(f"expected a whole number for {what}, found '{found}'", token)
+        if len(token) > _MOST_DIGITS:
+            raise self.wrong(f"the number for {what} is too large", token)
         return int(token)
 
     def duration(self, tree: Tree[Token]) -> int:
@@ -180,13 +186,13 @@ class TermTranslator:
         children = [as_token(child) for child in present(tree)]
         first = children[0]
         if first.type == "DURATION":
-            return self._exact(iso_duration(first), first)
+            return self.exact(iso_duration(first), first)
         if len(children) == 1:
-            return self._exact(unit_duration(first, "ms"), first)
+            return self.exact(unit_duration(first, "ms"), first)
         total = Decimal(0)
         for number, unit in zip(children[::2], children[1::2], strict=True):
             total += self.unit_duration(number, unit)
-        return self._exact(total, tree)
+        return self.exact(total, tree)
 
     def unit_duration(self, number: Token, unit: Token) -> Decimal:
         """One number with its unit, in microseconds."""
@@ -194,23 +200,26 @@ class TermTranslator:
             known = nearest(unit, UNITS)
             hint = f"did you mean '{known}'? " if known else ""
             raise self.wrong(
-                f"unknown unit of time '{unit}'", unit, hint + "units are ns, ms, s, m, h and d"
+                f"unknown unit of time '{shortened(unit)}'",
+                unit,
+                hint + "units are ns, ms, s, m, h and d",
             )
         return unit_duration(number, unit)
 
-    def _exact(self, microseconds: Decimal | None, at: Node) -> int:
+    def exact(self, microseconds: Decimal | None, at: Node) -> int:
+        """A duration in whole microseconds, which is all that the clock counts."""
         if microseconds is None:
             raise self.wrong(
                 "a duration in years or months has no fixed length",
                 at,
                 "write it in days, such as P30D",
             )
+        if microseconds > _LONGEST:
+            raise self.wrong("a duration is longer than 3,000 years", at)
         if microseconds != int(microseconds):
             raise self.wrong(
                 "a duration is finer than a microsecond", at, "the clock counts microseconds"
             )
-        if microseconds > 10**17:
-            raise self.wrong("a duration is longer than 3,000 years", at)
         return int(microseconds)
 
     # -- terms of patterns -----------------------------------------------------------------

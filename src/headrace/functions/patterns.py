@@ -1,0 +1,186 @@
+r"""Regular expressions of users: XPath's, run by RE2, whose time is linear in the text.
+
+XPath's classes are translated (`\d \w \s \i \c` mean what they mean there: `\w` is everything but
+punctuation, separators and other, so it has no `_`). What RE2 has not is an error that says so:
+back-references, look-around, subtraction of classes and Unicode blocks (`\p{IsGreek}`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, Protocol, cast
+
+import re2
+
+from headrace.functions.errors import ExpressionError
+from headrace.functions.strings import bounded, string, utf8
+from headrace.functions.terms import simple_text
+from headrace.functions.values import FALSE, TRUE
+from headrace.rdf.terms import Literal, Term
+
+_FLAGS: Final = frozenset("ismxq")
+_SPACE: Final = frozenset(" \t\n\r")
+_CACHED: Final = 1 << 10
+_MAX_PATTERN: Final = 1 << 14
+
+# XML's name characters, as ranges of a class.
+_NAME_START: Final = (
+    r":A-Z_a-z\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{2FF}\x{370}-\x{37D}\x{37F}-\x{1FFF}"
+    r"\x{200C}-\x{200D}\x{2070}-\x{218F}\x{2C00}-\x{2FEF}\x{3001}-\x{D7FF}\x{F900}-\x{FDCF}"
+    r"\x{FDF0}-\x{FFFD}\x{10000}-\x{EFFFF}"
+)
+_NAME: Final = _NAME_START + r"\-.0-9\x{B7}\x{300}-\x{36F}\x{203F}-\x{2040}"
+_CLASSES: Final = {
+    "d": r"\p{Nd}",
+    "w": r"\p{L}\p{M}\p{N}\p{S}",
+    "s": r" \t\n\r",
+    "i": _NAME_START,
+    "c": _NAME,
+}
+# Inside a class its complement must be spelt out.
+_COMPLEMENTS: Final = {
+    "D": r"\P{Nd}",
+    "W": r"\p{P}\p{Z}\p{C}",
+    "S": r"\x{0}-\x{8}\x{B}\x{C}\x{E}-\x{1F}\x{21}-\x{10FFFF}",
+}
+
+
+class _Match(Protocol):
+    def group(self, number: int, /) -> str | None: ...
+
+
+class _Regexp(Protocol):
+    """What is used of a compiled expression of re2, which has no types."""
+
+    groups: int
+
+    def search(self, text: str) -> _Match | None: ...
+    def sub(self, replacement: Callable[[_Match], str], text: str) -> str: ...
+
+
+def matches(text: Term, pattern: Term, flags: Term | None = None) -> Literal:
+    """REGEX: whether a pattern occurs in a string."""
+    subject = _searchable(string(text).lexical)
+    regexp = _compiled(simple_text(pattern), "" if flags is None else simple_text(flags))
+    return TRUE if regexp.search(subject) is not None else FALSE
+
+
+def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = None) -> Literal:
+    """REPLACE: the string with every occurrence of a pattern replaced; `$1` is its first group."""
+    subject = string(text)
+    switches = "" if flags is None else simple_text(flags)
+    regexp = _compiled(simple_text(pattern), switches)
+    if regexp.search("") is not None:
+        raise ExpressionError(f"{pattern} matches the empty string, which cannot be replaced")
+    wanted = simple_text(replacement)
+    pieces = (wanted,) if "q" in switches else _pieces(wanted, regexp.groups)
+    result = regexp.sub(
+        lambda match: "".join(
+            piece if isinstance(piece, str) else match.group(piece) or "" for piece in pieces
+        ),
+        _searchable(subject.lexical),
+    )
+    return Literal(bounded(result), language=subject.language)
+
+
+def _searchable(text: str) -> str:
+    utf8(text)
+    return text
+
+
+# -- patterns ----------------------------------------------------------------------------------
+
+
+@lru_cache(_CACHED)
+def _compiled(pattern: str, flags: str) -> _Regexp:
+    unknown = sorted(set(flags) - _FLAGS)
+    if unknown:
+        raise ExpressionError(f"{unknown[0]!r} is not a flag; the flags are i, m, q, s and x")
+    if len(pattern) > _MAX_PATTERN:
+        raise ExpressionError(f"the pattern is longer than {_MAX_PATTERN} characters")
+    utf8(pattern)
+    if "q" in flags:
+        switches, translated = set(flags) & {"i"}, re2.escape(pattern)
+    else:
+        switches, translated = set(flags) & set("ims"), _translated(pattern, "x" in flags)
+    prefix = f"(?{''.join(sorted(switches))})" if switches else ""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return cast(_Regexp, re2.compile(prefix + translated, options))
+    except re2.error as error:
+        raise ExpressionError(f"RE2 does not accept the pattern {pattern!r}: {error}") from error
+
+
+_TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
+
+
+def _translated(pattern: str, ignore_space: bool) -> str:
+    """The pattern with XPath's classes in the words of RE2."""
+    out: list[str] = []
+    in_class = False
+    for token in _TOKEN.findall(pattern):
+        if token[0] == "\\":
+            out.append(_escape(token, in_class))
+        elif not in_class:
+            if not (ignore_space and token in _SPACE):
+                # Outside a class `-[` is a hyphen before one.
+                out.append(token)
+            in_class = token.endswith("[")
+        elif token == "-[":
+            raise ExpressionError(f"RE2 has no subtraction of classes, as in {pattern!r}")
+        else:
+            # A bracket right after the opening one is a member, for RE2 as for XPath 1.0 tools.
+            in_class = token != "]"
+            out.append(token)
+    return "".join(out)
+
+
+def _escape(token: str, in_class: bool) -> str:
+    letter = token[1]
+    if letter in _CLASSES:
+        return _CLASSES[letter] if in_class else f"[{_CLASSES[letter]}]"
+    if letter in "DWSIC":
+        if not in_class:
+            return f"[^{_CLASSES[letter.lower()]}]"
+        if letter not in _COMPLEMENTS:
+            raise ExpressionError(f"RE2 has no \\{letter} inside a class")
+        return _COMPLEMENTS[letter]
+    return token
+
+
+# -- replacements ------------------------------------------------------------------------------
+
+_PIECE: Final = re.compile(r"\\[\\$]|\$[0-9]+|[^\\$]+|.", re.DOTALL)
+
+
+@lru_cache(_CACHED)
+def _pieces(replacement: str, groups: int) -> tuple[str | int, ...]:
+    r"""A replacement as text and numbers of groups.
+
+    >>> _pieces(r"a\$$1$23", 2)
+    ('a', '$', 1, 2, '3')
+    """
+    pieces: list[str | int] = []
+    for token in _PIECE.findall(replacement):
+        if token in {"$", "\\"}:
+            raise ExpressionError(
+                f"in a replacement \\ stands before \\ or $, and $ before a digit: {replacement!r}"
+            )
+        if token[0] == "$":
+            pieces.extend(_reference(token[1:], groups))
+        else:
+            pieces.append(token[1:] if token[0] == "\\" else token)
+    return tuple(pieces)
+
+
+def _reference(digits: str, groups: int) -> list[str | int]:
+    """As many digits as name a group, then text; a single digit may name none, which is empty."""
+    used = len(digits)
+    while used > 1 and (used > len(str(groups)) or int(digits[:used]) > groups):
+        used -= 1
+    number = int(digits[:used])
+    named: list[str | int] = [number] if number <= groups else []
+    return [*named, digits[used:]] if digits[used:] else named

@@ -1,0 +1,1 @@
+"""What queries answer, as values and in the formats of the W3C: read, written and shown."""
