@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "headrace"
 LAYERS = (
     {"version", "errors"},
     {"rdf"},
+    {"results"},
     {"algebra"},
     {"functions", "dialects", "reasoning"},
     {"rewrite"},

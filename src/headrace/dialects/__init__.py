@@ -55,6 +55,7 @@ def parse(
     dialect: str | None = None,
     *,
     name: str | None = None,
+    base: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Parsed:
     """Translate a query of any dialect into the algebra, or raise a QueryError that says where.
@@ -63,6 +64,7 @@ def parse(
         text: the query.
         dialect: its dialect; detected from the text if not given.
         name: what errors call it, such as its file.
+        base: what relative IRIs are resolved against before a BASE; kept as written if not given.
         settings: `--set` settings of the run, which go before the dialect's profile.
     """
     guard(Source(text, name))
@@ -71,6 +73,7 @@ def parse(
     settings = settings or {}
     profile = PROFILES[profile_name(settings) or chosen]
     translator = DIALECTS[chosen](source, profile, settings)
+    translator.base = base
     try:
         query = translator.translate(parse_tree(source, translator.grammar))
     except RecursionError:

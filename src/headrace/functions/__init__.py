@@ -1,0 +1,1 @@
+"""The functions of SPARQL as plain functions of terms, and what expressions made of them give."""

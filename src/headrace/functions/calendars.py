@@ -1,7 +1,7 @@
 """Dates and times of XML Schema: from their lexical forms to points on a time line and back.
 
-The calendar is the proleptic Gregorian one of XML Schema 1.1, with a year 0, and reaches 999 999 999
-years in both directions. Seconds are exact decimals.
+The calendar is the proleptic Gregorian one of XML Schema 1.1, with a year 0. Years have up to nine
+digits, on both sides of it. Seconds are exact decimals.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class DateTime:
         None if only one has a zone and the order depends on what the zone of the other one is.
         """
         mine, others = self.seconds, other.seconds
-        if (self.offset is None) != (other.offset is None):
-            if EXACT.subtract(mine, others).copy_abs() <= _MOST_DIFFERENCE:
-                return None
+        one_has_no_zone = (self.offset is None) != (other.offset is None)
+        if one_has_no_zone and EXACT.subtract(mine, others).copy_abs() <= _MOST_DIFFERENCE:
+            return None
         return (mine > others) - (mine < others)
 
     @property

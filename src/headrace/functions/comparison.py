@@ -3,8 +3,9 @@
 Terms that are the same are equal, except NaN. Literals of known types with valid forms are equal
 if their values are, and never equal to a value of another kind: `1 = "1"` is false. Of a literal
 that is ill-typed or of an unknown datatype nothing is known but its form, so comparing it with
-another literal is an error. A moment without a zone has no certain order to one with a zone less
-than 14 hours away: that is an error too. Quoted triples compare part by part.
+another literal is an error, unless that one has a language. A moment without a zone has no certain
+order to one with a zone that is up to 14 hours away: that is an error too. Quoted triples compare
+part by part.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final
 from headrace.functions.calendars import DateTime
 from headrace.functions.errors import ExpressionError
 from headrace.functions.numerals import Kind, Number, as_float, single
-from headrace.functions.values import FALSE, TRUE, value_of
+from headrace.functions.values import FALSE, TRUE, LanguageText, value_of
 from headrace.rdf.terms import Literal, QuotedTriple, Term
 
 
@@ -39,6 +40,8 @@ def _equal_literals(left: Literal, right: Literal) -> bool:
         return _compare_numbers(one, other) == 0
     if left == right:
         return True
+    if isinstance(one, LanguageText) or isinstance(other, LanguageText):
+        return False  # no datatype, known or not, has text with a language among its values
     if one is None or other is None:
         raise ExpressionError(f"it is not known whether {left} and {right} are equal")
     if type(one) is not type(other):

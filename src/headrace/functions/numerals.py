@@ -214,17 +214,17 @@ def as_float(value: int | Decimal | float) -> float:
 def as_decimal(number: Number) -> Decimal:
     """The same number as a decimal, which infinities and NaN are not.
 
-    A fraction is as short as tells it from its neighbours: 0.1, not the 55 digits of the double.
+    A fraction is as short as tells a double from its neighbours: 0.1, and not all of its 55 digits.
 
     >>> as_decimal(Number(Kind.DOUBLE, 0.1)), as_decimal(Number(Kind.DOUBLE, 1e22))
-    (Decimal('0.10'), Decimal('10000000000000000000000'))
+    (Decimal('0.1'), Decimal('10000000000000000000000'))
     """
     value = number.value
     if not isinstance(value, float):
         return Decimal(value)
     if not math.isfinite(value):
         raise ExpressionError(f"{_special(value)} is no decimal number")
-    return Decimal(int(value)) if value.is_integer() else Decimal(lexical_of(number))
+    return Decimal(int(value)) if value.is_integer() else Decimal(repr(value))
 
 
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""In which order ORDER BY puts terms: one total order, so that answers never depend on the input."""
+"""In which order ORDER BY puts terms: a total one, so that answers do not depend on the input."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, Protocol, cast
 
-import re2
+import re2  # type: ignore[import-untyped]  # google-re2 has no types; _Regexp is what we use
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.strings import bounded, string, utf8
+from headrace.functions.strings import MAX_LENGTH, bounded, string, utf8
 from headrace.functions.terms import simple_text
 from headrace.functions.values import FALSE, TRUE
 from headrace.rdf.terms import Literal, Term
@@ -76,13 +76,25 @@ def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = 
         raise ExpressionError(f"{pattern} matches the empty string, which cannot be replaced")
     wanted = simple_text(replacement)
     pieces = (wanted,) if "q" in switches else _pieces(wanted, regexp.groups)
-    result = regexp.sub(
-        lambda match: "".join(
-            piece if isinstance(piece, str) else match.group(piece) or "" for piece in pieces
-        ),
-        _searchable(subject.lexical),
-    )
+    result = regexp.sub(_Replacement(pieces), _searchable(subject.lexical))
     return Literal(bounded(result), language=subject.language)
+
+
+class _Replacement:
+    """Makes the text for each match, and stops before all of them together are too long."""
+
+    def __init__(self, pieces: tuple[str | int, ...]) -> None:
+        self.pieces = pieces
+        self.length = 0
+
+    def __call__(self, match: _Match) -> str:
+        text = "".join(
+            piece if isinstance(piece, str) else match.group(piece) or "" for piece in self.pieces
+        )
+        self.length += len(text)
+        if self.length > MAX_LENGTH:
+            raise ExpressionError(f"the result is longer than {MAX_LENGTH} characters")
+        return text
 
 
 def _searchable(text: str) -> str:
@@ -111,7 +123,8 @@ def _compiled(pattern: str, flags: str) -> _Regexp:
     try:
         return cast(_Regexp, re2.compile(prefix + translated, options))
     except re2.error as error:
-        raise ExpressionError(f"RE2 does not accept the pattern {pattern!r}: {error}") from error
+        reason = b"".join(error.args).decode(errors="replace")
+        raise ExpressionError(f"RE2 does not accept the pattern {pattern!r}: {reason}") from error
 
 
 _TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
@@ -132,7 +145,6 @@ def _translated(pattern: str, ignore_space: bool) -> str:
         elif token == "-[":
             raise ExpressionError(f"RE2 has no subtraction of classes, as in {pattern!r}")
         else:
-            # A bracket right after the opening one is a member, for RE2 as for XPath 1.0 tools.
             in_class = token != "]"
             out.append(token)
     return "".join(out)

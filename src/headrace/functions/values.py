@@ -31,7 +31,6 @@ from headrace.rdf.vocabulary import (
     XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_FLOAT,
-    XSD_INTEGER,
     XSD_STRING,
 )
 
@@ -72,6 +71,7 @@ _READERS: Final[dict[str, Callable[[str], Value | None]]] = {
 def value_of(literal: Literal) -> Value | None:
     """The value of a literal; None if it is ill-typed or its datatype is not known.
 
+    >>> from headrace.rdf.vocabulary import XSD_INTEGER
     >>> value_of(Literal("01", XSD_INTEGER)), value_of(Literal("x", XSD_INTEGER))
     (Number(kind=<Kind.INTEGER: 0>, value=1), None)
     """

@@ -1,73 +1,213 @@
-"""What the groups of each instant amount to."""
+"""What groups of solutions amount to.
+
+Counts, and sums of numbers of one plain kind, are made on columns; everything else by the
+function table, group by group. Neither depends on the order of the solutions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from math import fsum
+from typing import Final
 
 import polars as pl
 
 from headrace.algebra.expressions import Aggregate, Variable
-from headrace.errors import InternalError
+from headrace.functions.aggregates import aggregate as of_terms
+from headrace.functions.errors import ExpressionError
+from headrace.functions.values import literal_of
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.expressions import Expressions
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.values import KIND, NUMBER, Kind
+from headrace.rdf.terms import Literal, Term
+from headrace.rdf.vocabulary import XSD_INTEGER
 
-
-def annotate(
-    solutions: pl.DataFrame,
-    variable: Variable,
-    aggregate: Aggregate,
-    keys: Iterable[Variable],
-) -> pl.DataFrame:
-    """Every solution with the aggregate of its group, as a plain number."""
-    names = [column(key) for key in keys if column(key) in solutions.columns]
-    number = _expression(aggregate, solutions).over(INSTANT, *names)
-    return solutions.with_columns(number.cast(pl.Int64).alias(column(variable)))
+_VALUE: Final = "value"
+_GROUP: Final = "group"
+_LARGEST: Final = 2**53
 
 
 def group(
-    solutions: pl.DataFrame,
+    solutions: Solutions,
     keys: tuple[Variable, ...],
     aggregates: tuple[tuple[Variable, Aggregate], ...],
-    instants: range,
-) -> pl.DataFrame:
-    """A solution for each group, with its aggregates as plain numbers.
+    instants: Sequence[int],
+    expressions: Expressions,
+) -> Solutions:
+    """A solution for each group: its keys and its aggregates.
 
     Without keys there is one group at each instant, also where there is no solution.
     """
     names = [column(key) for key in keys]
-    absent = [name for name in names if name not in solutions.columns]
-    complete = solutions.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
-    numbers = [
-        _expression(aggregate, complete).cast(pl.Int64).alias(column(variable))
-        for variable, aggregate in aggregates
+    frame = _with_columns(solutions.frame, names)
+    groups = frame.select(*solutions.key, *names).unique(maintain_order=True)
+    if not keys:
+        groups = _every(solutions, instants)
+    elif not solutions.keyed:
+        groups = groups.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, *names)
+    groups = groups.with_row_index(_GROUP)
+    numbered = _numbered(frame, groups, [*solutions.key, *names])
+    for variable, call in aggregates:
+        ids = _aggregated(solutions, numbered, groups.height, call, expressions)
+        groups = groups.with_columns(ids.alias(column(variable)))
+    return solutions.with_frame(groups.drop(_GROUP))
+
+
+def annotate(
+    solutions: Solutions,
+    variable: Variable,
+    call: Aggregate,
+    keys: tuple[Variable, ...],
+    expressions: Expressions,
+) -> pl.Series:
+    """The aggregate of each solution's group, beside the solution."""
+    names = [column(key) for key in keys]
+    frame = _with_columns(solutions.frame, names)
+    on = [*solutions.key, *names]
+    if on:
+        groups = frame.select(on).unique(maintain_order=True).with_row_index(_GROUP)
+    else:
+        groups = frame.select(INSTANT).head(1).with_row_index(_GROUP)
+    numbered = _numbered(frame, groups, on)
+    ids = _aggregated(solutions, numbered, groups.height, call, expressions)
+    return ids.gather(numbered).alias(column(variable))
+
+
+def _with_columns(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    absent = [name for name in names if name not in frame.columns]
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
+
+
+def _every(solutions: Solutions, instants: Sequence[int]) -> pl.DataFrame:
+    every = list(instants) if solutions.keyed else [0]
+    return pl.DataFrame({INSTANT: every}, schema={INSTANT: pl.Int64})
+
+
+def _numbered(frame: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> pl.Series:
+    """The number of each row's group."""
+    if not on:
+        return pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
+    found = frame.select(on).join(
+        groups.select(_GROUP, *on), on=on, how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found[_GROUP]
+
+
+def _aggregated(
+    solutions: Solutions,
+    numbered: pl.Series,
+    groups: int,
+    call: Aggregate,
+    expressions: Expressions,
+) -> pl.Series:
+    """The id of the aggregate of each group."""
+    dictionary = expressions.dictionary
+    if call.argument is None:
+        counted = _rows(solutions, call.distinct).with_columns(numbered.alias(_GROUP))
+        if call.distinct:
+            counted = counted.unique()
+        return _integers(_counts(counted, groups), dictionary)
+    ids = expressions.value(call.argument, solutions)
+    frame = pl.DataFrame({_GROUP: numbered, _VALUE: ids})
+    if call.distinct:
+        frame = frame.unique(maintain_order=True)
+    if call.function == "COUNT":
+        return _integers(_counts(frame.drop_nulls(_VALUE), groups), dictionary)
+    quick = _quick(call.function, frame, groups, dictionary)
+    return quick if quick is not None else _slow(call, frame, groups, dictionary)
+
+
+def _rows(solutions: Solutions, distinct: bool) -> pl.DataFrame:
+    return solutions.frame if distinct else solutions.frame.select(INSTANT)
+
+
+def _counts(frame: pl.DataFrame, groups: int) -> pl.Series:
+    found = frame.group_by(_GROUP).len(name="number")
+    every = pl.DataFrame({_GROUP: range(groups)}, schema={_GROUP: pl.UInt32})
+    joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
+    return joined["number"].fill_null(0).cast(pl.Int64)
+
+
+def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
+    """The ids of whole numbers, made once for each of them."""
+    distinct = numbers.unique()
+    ids = dictionary.encode_all([Literal(str(number), XSD_INTEGER) for number in distinct])
+    return numbers.replace_strict(distinct, ids, return_dtype=pl.Int64)
+
+
+# -- numbers of one kind, on columns ---------------------------------------------------------
+
+
+def _quick(
+    function: str, frame: pl.DataFrame, groups: int, dictionary: Dictionary
+) -> pl.Series | None:
+    """The aggregate on columns, if every value is a plain number of one kind and none an error."""
+    if function not in {"SUM", "AVG", "MIN", "MAX"} or frame.is_empty():
+        return None
+    values = dictionary.values_of(frame[_VALUE])
+    kinds = values[KIND].unique()
+    if values[NUMBER].null_count() or len(kinds) != 1:
+        return None
+    every = pl.DataFrame({_GROUP: range(groups)}, schema={_GROUP: pl.UInt32})
+    numbers = frame.with_columns(values[NUMBER])
+    if function in {"MIN", "MAX"}:
+        return _extremes(function, numbers, every, dictionary)
+    if function == "SUM" and kinds[0] == Kind.INTEGER:
+        sums = numbers.group_by(_GROUP).agg(
+            pl.col(NUMBER).sum(), pl.col(NUMBER).abs().sum().alias("size")
+        )
+        # Sums of whole numbers are exact as floats while they stay below 2^53.
+        if (sums["size"] < _LARGEST).all():
+            joined = every.join(sums, on=_GROUP, how="left", maintain_order="left")
+            return _integers(joined[NUMBER].fill_null(0).cast(pl.Int64), dictionary)
+    if kinds[0] == Kind.DOUBLE:
+        return _doubles(function, numbers, every, dictionary)
+    return None
+
+
+def _extremes(
+    function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
+) -> pl.Series:
+    """The least or greatest term; of equal numbers the one whose text comes first counts."""
+    distinct = numbers.unique()
+    texts = dictionary.texts(distinct[_VALUE])
+    ordered = distinct.with_columns(texts.alias("text")).sort(
+        NUMBER, "text", descending=[function == "MAX", function == "MAX"]
+    )
+    found = ordered.group_by(_GROUP, maintain_order=True).first()
+    return every.join(found, on=_GROUP, how="left", maintain_order="left")[_VALUE]
+
+
+def _doubles(
+    function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
+) -> pl.Series:
+    """Exactly rounded sums, which do not depend on the order of their terms."""
+    lists = numbers.group_by(_GROUP).agg(pl.col(NUMBER))
+    results = [
+        literal_of(fsum(values) / (len(values) if function == "AVG" else 1))
+        for values in lists[NUMBER].to_list()
     ]
-    grouped = complete.group_by(INSTANT, *names).agg(numbers)
-    if names:
-        return grouped
-    every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
-    return every.join(grouped, on=INSTANT, how="left").with_columns(
-        pl.col(column(variable)).fill_null(0) for variable, _ in aggregates
-    )
+    found = lists.select(_GROUP).with_columns(dictionary.encode_all(results).alias(_VALUE))
+    joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
+    zero = dictionary.encode(Literal("0", XSD_INTEGER))
+    return joined[_VALUE].fill_null(zero)
 
 
-def intern(
-    solutions: pl.DataFrame, variables: Iterable[Variable], dictionary: Dictionary
-) -> pl.DataFrame:
-    """Solutions with plain numbers replaced by the ids of their literals."""
-    return solutions.with_columns(
-        dictionary.integers(solutions[column(variable)]).alias(column(variable))
-        for variable in variables
-    )
+# -- anything, by the function table ---------------------------------------------------------
 
 
-def _expression(aggregate: Aggregate, solutions: pl.DataFrame) -> pl.Expr:
-    match aggregate:
-        case Aggregate("COUNT", None, False):
-            return pl.len()
-        case Aggregate("COUNT", Variable() as argument, distinct):
-            if column(argument) not in solutions.columns:
-                return pl.lit(None, pl.Int64).count()
-            values = pl.col(column(argument))
-            return values.drop_nulls().n_unique() if distinct else values.count()
-        case _:
-            raise InternalError(f"a plan with the aggregate {aggregate}")
+def _slow(call: Aggregate, frame: pl.DataFrame, groups: int, dictionary: Dictionary) -> pl.Series:
+    members: list[list[Term | None]] = [[] for _ in range(groups)]
+    for number, term in zip(frame[_GROUP], dictionary.terms(frame[_VALUE]), strict=True):
+        members[number].append(term)
+    return dictionary.encode_all([_result(call, terms) for terms in members])
+
+
+def _result(call: Aggregate, terms: list[Term | None]) -> Term | None:
+    try:
+        # DISTINCT has been done on ids.
+        return of_terms(call.function, terms, separator=call.separator)
+    except ExpressionError:
+        return None

@@ -32,6 +32,9 @@ TEXT: Final = "text"
 ELEMENTS: Final = pl.Schema(dict.fromkeys((TIME, WATERMARK, *STATEMENT), pl.Int64))
 CONTENTS: Final = pl.Schema(dict.fromkeys((FIRST, LAST, *STATEMENT), pl.Int64))
 TERMS: Final = pl.Schema({ID: pl.Int64, TEXT: pl.String})
+QUOTED: Final = pl.Schema(dict.fromkeys((ID, SUBJECT, PREDICATE, OBJECT), pl.Int64))
+"""Quoted triples and their parts."""
+QUADS: Final = pl.Schema(dict.fromkeys(STATEMENT, pl.Int64))
 
 
 def column(variable: Variable) -> str:

@@ -1,13 +1,182 @@
-"""Which solutions of two patterns belong together."""
+"""Which solutions of two patterns belong together: join, OPTIONAL, MINUS and UNION.
+
+Two solutions are compatible if they agree on every variable that both bind. Where no value is
+unbound that is an ordinary hash join. Where some are, the rows are split by which values are
+unbound, and each pair of parts is joined on what both have.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+
 import polars as pl
 
+from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT
+from headrace.kernel.solutions import Solutions, complete
+
+_ROW = "row"
+_OTHER = "instant of the other side"
+
+Condition = Callable[[Solutions], pl.Series]
+"""Which of some solutions are kept: a column of truth values, null where it is an error."""
 
 
-def join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
-    """Solutions of the same instant that agree on all variables of both, which are bound."""
-    shared = [name for name in left.columns if name in right.columns and name != INSTANT]
-    return left.join(right, on=[INSTANT, *shared], how="inner")
+def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
+    """The unions of compatible solutions."""
+    if left.keyed != right.keyed:
+        # What is the same at every instant has no say in which instant a solution is of.
+        left, right = (left, right) if left.keyed else (right, left)
+    shared = _shared(left, right)
+    on = [*(left.key if right.keyed else []), *shared]
+    others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
+    if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
+        return left.with_frame(_matched(left.frame, others, on, budget).drop(_OTHER, strict=False))
+    parts = [
+        _coalesced(one, other, shared, on, budget)
+        for one in _by_unbound(left.frame, shared)
+        for other in _by_unbound(others, shared)
+    ]
+    names = list(dict.fromkeys([*left.names, *right.names]))
+    return left.with_frame(
+        pl.concat([complete(part, names) for part in parts])
+        if parts
+        else complete(left.frame.clear(), names)
+    )
+
+
+def left_join(
+    left: Solutions,
+    right: Solutions,
+    condition: Condition | None,
+    instants: Sequence[int],
+    budget: Budget,
+) -> Solutions:
+    """OPTIONAL: every left solution, with each right one that fits and meets the condition."""
+    if right.keyed:
+        left = left.expanded(instants)
+    numbered = left.with_frame(left.frame.with_row_index(_ROW).cast({_ROW: pl.Int64}))
+    matched = join(numbered, right, budget)
+    if condition is not None:
+        kept = condition(matched.with_frame(matched.frame.drop(_ROW)))
+        matched = matched.with_frame(matched.frame.filter(kept.fill_null(value=False)))
+    alone = numbered.frame.join(matched.frame.select(_ROW).unique(), on=_ROW, how="anti")
+    names = [name for name in dict.fromkeys([*left.names, *right.names]) if name != _ROW]
+    return left.with_frame(pl.concat([complete(matched.frame, names), complete(alone, names)]))
+
+
+def minus(left: Solutions, right: Solutions, instants: Sequence[int]) -> Solutions:
+    """The left solutions that no right one is compatible with and shares a variable with."""
+    shared = _shared(left, right)
+    if not shared:
+        return left
+    if right.keyed:
+        left = left.expanded(instants)
+    numbered = left.frame.with_row_index(_ROW)
+    key = [INSTANT] if right.keyed else []
+    removed = [
+        one.join(other, on=[*key, *common], how="semi").select(_ROW)
+        for one in _by_unbound(numbered, shared)
+        for other in _by_unbound(right.frame, shared)
+        if (common := [name for name in shared if _bound(one, name) and _bound(other, name)])
+    ]
+    if not removed:
+        return left
+    gone = pl.concat(removed).unique()
+    return left.with_frame(numbered.join(gone, on=_ROW, how="anti").drop(_ROW))
+
+
+def union(branches: Sequence[Solutions], instants: Sequence[int]) -> Solutions:
+    """The solutions of all branches."""
+    keyed = any(branch.keyed for branch in branches)
+    parts = [branch.expanded(instants) if keyed else branch for branch in branches]
+    names = list(dict.fromkeys(name for part in parts for name in part.names))
+    return Solutions(pl.concat([complete(part.frame, names) for part in parts]), keyed)
+
+
+def semi_join(left: Solutions, right: Solutions, instants: Sequence[int]) -> pl.Series:
+    """Which left solutions are compatible with a right one."""
+    left = left.expanded(instants) if right.keyed and not left.keyed else left
+    shared = _shared(left, right)
+    numbered = left.frame.with_row_index(_ROW)
+    key = [INSTANT] if right.keyed else []
+    rows = [
+        _compatible_rows(one, other, [*key, *_common(one, other, shared)])
+        for one in _by_unbound(numbered, shared)
+        for other in _by_unbound(right.frame, shared)
+    ]
+    found = pl.concat(rows).unique() if rows else numbered.select(_ROW).clear()
+    return numbered.select(pl.col(_ROW).is_in(found[_ROW].implode())).to_series()
+
+
+def _compatible_rows(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    if on:
+        return one.join(other, on=on, how="semi").select(_ROW)
+    return one.select(_ROW) if other.height else one.select(_ROW).clear()
+
+
+def _common(one: pl.DataFrame, other: pl.DataFrame, shared: list[str]) -> list[str]:
+    return [name for name in shared if _bound(one, name) and _bound(other, name)]
+
+
+def _shared(left: Solutions, right: Solutions) -> list[str]:
+    return [name for name in left.names if name in right.frame.columns]
+
+
+def _any_unbound(frame: pl.DataFrame, names: list[str]) -> bool:
+    return any(frame[name].null_count() for name in names)
+
+
+def _bound(frame: pl.DataFrame, name: str) -> bool:
+    """Whether a column has values, in a part whose rows are all bound or all unbound in it."""
+    return frame[name].null_count() == 0
+
+
+def _by_unbound(frame: pl.DataFrame, names: list[str]) -> Iterator[pl.DataFrame]:
+    """The rows of a frame, apart by which of the names are unbound."""
+    partial = [name for name in names if frame[name].null_count()]
+    if not partial:
+        if frame.height:
+            yield frame
+        return
+    flags = [pl.col(name).is_null().alias(f"{name} unbound") for name in partial]
+    marked = frame.with_columns(flags)
+    marks = [f"{name} unbound" for name in partial]
+    yield from marked.partition_by(marks, maintain_order=True, include_key=False)
+
+
+def _coalesced(
+    one: pl.DataFrame, other: pl.DataFrame, shared: list[str], on: list[str], budget: Budget
+) -> pl.DataFrame:
+    """The join of two parts; where only one side binds a shared variable, its value counts."""
+    common = _common(one, other, shared)
+    keys = [name for name in on if name not in shared or name in common]
+    dropped = [name for name in shared if name not in common]
+    ours = one.drop([name for name in dropped if not _bound(one, name)])
+    theirs = other.drop([name for name in dropped if name in ours.columns])
+    return _matched(ours, theirs, keys, budget)
+
+
+def _matched(
+    left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget
+) -> pl.DataFrame:
+    if not on:
+        budget.check(left.height * right.height, "a join without a shared variable")
+        return left.join(right, how="cross")
+    if left.height * right.height > budget.rows:
+        budget.check(_size(left, right, on), f"a join on {', '.join(on)}")
+    return left.join(right, on=on, how="inner")
+
+
+def _size(left: pl.DataFrame, right: pl.DataFrame, on: list[str]) -> int:
+    """How many rows a join makes, from how often each key stands on either side."""
+    ours = left.group_by(on).len(name="ours")
+    theirs = right.group_by(on).len(name="theirs")
+    pairs = ours.join(theirs, on=on, how="inner")
+    return int(pairs.select((pl.col("ours").cast(pl.Int64) * pl.col("theirs")).sum()).item())
+
+
+def join_all(parts: Sequence[Solutions], budget: Budget) -> Solutions:
+    """Join from left to right."""
+    return reduce(lambda one, other: join(one, other, budget), parts)

@@ -1,14 +1,16 @@
-"""Which stream triples match a pattern, and in which windows."""
+"""Which statements match a triple pattern, and at which instants."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import polars as pl
 
-from headrace.algebra.expressions import TriplePattern, Variable
-from headrace.errors import InternalError
+from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
 from headrace.kernel.columns import (
     FIRST,
     GRAPH,
+    ID,
     INSTANT,
     LAST,
     OBJECT,
@@ -16,37 +18,68 @@ from headrace.kernel.columns import (
     SUBJECT,
     column,
 )
-from headrace.rdf.ids import term_id
-from headrace.rdf.terms import BlankNode, Iri, Literal
+from headrace.kernel.data import Data, EachNamedGraph
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.solutions import Solutions
+from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
 
 
-def scan(
-    contents: pl.DataFrame, pattern: TriplePattern, instants: range, seed: int
-) -> pl.DataFrame:
-    """The solutions of a triple pattern at each instant; equal triples of a window are one."""
-    conditions = [pl.col(GRAPH).is_null()]
-    places: dict[str, str] = {}
-    for place, term in (
-        (SUBJECT, pattern.subject),
-        (PREDICATE, pattern.predicate),
-        (OBJECT, pattern.object),
-    ):
+@dataclass(slots=True)
+class _Places:
+    """Where the variables of a pattern stand, and what the rest of it asks of a statement."""
+
+    within: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+    conditions: list[pl.Expr] = field(default_factory=list)
+    quoted: list[tuple[str, TriplePattern]] = field(default_factory=list)
+
+    def add(self, place: str, term: PatternTerm, dictionary: Dictionary) -> None:
         match term:
-            case Variable() if (name := column(term)) in places:
-                conditions.append(pl.col(place) == pl.col(places[name]))
             case Variable():
-                places[name] = place
-            case Iri() | BlankNode() | Literal():
-                conditions.append(pl.col(place) == term_id(term, seed))
-            case _:
-                raise InternalError(f"a plan with the pattern term {term}")
-    matches = contents.filter(*conditions).select(FIRST, LAST, **places)
-    return at_instants(matches, instants).unique()
+                self.bind(place, column(term))
+            case Iri() | BlankNode() | Literal() | QuotedTriple():
+                self.conditions.append(pl.col(place) == dictionary.encode(term))
+            case TriplePattern():
+                hidden = f"{self.within} quoted {place}"
+                self.columns[hidden] = place
+                self.quoted.append((hidden, term))
+
+    def bind(self, place: str, name: str) -> None:
+        if name in self.columns:
+            self.conditions.append(pl.col(place) == pl.col(self.columns[name]))
+        else:
+            self.columns[name] = place
 
 
-def at_instants(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
-    """Matches repeated for each of the instants between their first and their last."""
-    first, last = instants[0], instants[-1]
+def scan(data: Data, pattern: TriplePattern, dictionary: Dictionary) -> Solutions:
+    """The solutions of a triple pattern; equal triples of a graph are one."""
+    places = _Places()
+    for place, term in _parts(pattern):
+        places.add(place, term, dictionary)
+    if isinstance(data.active, EachNamedGraph):
+        places.bind(GRAPH, column(data.active.variable))
+    frame, merge = data.selected()
+    found = at_instants(
+        frame.filter(*places.conditions), places.columns, data.quads.instants, merge
+    )
+    for hidden, quoted in places.quoted:
+        found = _unquoted(found, hidden, quoted, dictionary)
+    return Solutions(found, data.quads.keyed)
+
+
+def _parts(pattern: TriplePattern) -> tuple[tuple[str, PatternTerm], ...]:
+    return (SUBJECT, pattern.subject), (PREDICATE, pattern.predicate), (OBJECT, pattern.object)
+
+
+def at_instants(
+    matches: pl.DataFrame, columns: dict[str, str], instants: range | None, merge: bool = False
+) -> pl.DataFrame:
+    """Columns of matches with the instant they hold at, at each one from first to last."""
+    if instants is None:
+        found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
+        return found.unique() if merge else found
+    first, last = (instants[0], instants[-1]) if instants else (0, -1)
+    # The windows that hold a triple may overlap those that hold it again: it counts once.
     return (
         matches.filter(pl.col(FIRST) <= last, pl.col(LAST) >= first)
         .with_columns(
@@ -57,6 +90,24 @@ def at_instants(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
                 dtype=pl.Int64,
             ).alias(INSTANT)
         )
-        .drop(FIRST, LAST)
         .explode(INSTANT)
+        .select(INSTANT, **columns)
+        .unique()
     )
+
+
+def _unquoted(
+    found: pl.DataFrame, hidden: str, pattern: TriplePattern, dictionary: Dictionary
+) -> pl.DataFrame:
+    """Solutions in which a column holds quoted triples that match a pattern."""
+    places = _Places(hidden)
+    for place, term in _parts(pattern):
+        places.add(place, term, dictionary)
+    triples = dictionary.quoted.filter(*places.conditions).select(
+        pl.col(ID).alias(hidden), **places.columns
+    )
+    shared = [name for name in places.columns if name in found.columns]
+    joined = found.join(triples, on=[hidden, *shared], how="inner").drop(hidden)
+    for deeper, quoted in places.quoted:
+        joined = _unquoted(joined, deeper, quoted, dictionary)
+    return joined

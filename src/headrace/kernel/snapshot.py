@@ -2,60 +2,269 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
 
 import polars as pl
 
-from headrace.algebra.expressions import TriplePattern
-from headrace.algebra.operators import Annotate, Bgp, Distinct, Group, Operator, Project
+from headrace.algebra.expressions import TriplePattern, Variable
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    OrderBy,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    Union,
+    Values,
+    Window,
+)
+from headrace.algebra.paths import PathPattern
 from headrace.errors import InternalError
-from headrace.kernel.aggregate import annotate, group, intern
+from headrace.functions.evaluate import EvaluationContext, is_volatile
+from headrace.kernel.aggregate import annotate, group
+from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.data import Data, EachNamedGraph, NamedGraph
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.join import join
+from headrace.kernel.exists import exists
+from headrace.kernel.expressions import Expressions, row_seeds
+from headrace.kernel.join import join, left_join, minus, union
+from headrace.kernel.order import distinct, is_ordered, ordered, sliced
+from headrace.kernel.paths import Paths
 from headrace.kernel.scan import scan
+from headrace.kernel.solutions import Solutions, complete, nothing, unit
+from headrace.planning.join_order import Estimate, greedy
+from headrace.rdf.terms import Iri, Literal
+from headrace.rdf.vocabulary import XSD_DATE_TIME
+
+CallService = Callable[[Service, Solutions], Solutions]
+"""Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
 
 
-def evaluate(
-    operator: Operator, contents: pl.DataFrame, instants: range, dictionary: Dictionary
-) -> pl.DataFrame:
-    """The solutions at each instant: `instant`, and a column of term ids for each variable."""
+def _no_service(_service: Service, _solutions: Solutions) -> Solutions:
+    raise InternalError("SERVICE stands where no endpoint can be asked")
+
+
+def _epoch(_instant: int) -> Literal:
+    return Literal("1970-01-01T00:00:00Z", XSD_DATE_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an evaluation depends on besides the pattern and the data.
+
+    Attributes:
+        dictionary: the terms.
+        instants: when it is evaluated.
+        budget: what it may cost.
+        context: what expressions depend on.
+        moment: the time of an instant.
+        service: how remote endpoints are asked.
+    """
+
+    dictionary: Dictionary
+    instants: Sequence[int] = (0,)
+    budget: Budget = field(default_factory=Budget)
+    context: EvaluationContext = field(default_factory=lambda: EvaluationContext(_epoch(0)))
+    moment: Callable[[int], Literal] = _epoch
+    service: CallService = _no_service
+
+
+def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
+    """The solutions of an operator over some data."""
+    return _Snapshot(around, data).solutions(operator)
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """One evaluation, with one active graph."""
+
+    around: Surroundings
+    data: Data
+
+    def solutions(self, operator: Operator) -> Solutions:
+        found = self._solutions(operator)
+        self.around.budget.check(found.height, type(operator).__name__.lower())
+        return found
+
+    def _solutions(self, operator: Operator) -> Solutions:
+        instants, budget = self.around.instants, self.around.budget
+        match operator:
+            case Bgp(patterns):
+                return self._bgp(patterns)
+            case Join(left, Service() as right):
+                ours = self.solutions(left)
+                return join(ours, self.around.service(right, ours), budget)
+            case Join(left, right):
+                return join(self.solutions(left), self.solutions(right), budget)
+            case LeftJoin(left, right, condition):
+                ours = self.solutions(left)
+                theirs = self._right(right, ours)
+                test = None
+                if condition is not None:
+                    test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
+                return left_join(ours, theirs, test, instants, budget)
+            case Union(branches):
+                return union([self.solutions(branch) for branch in branches], instants)
+            case Minus(left, right):
+                return minus(self.solutions(left), self.solutions(right), instants)
+            case Filter(condition, source):
+                found = self.solutions(source)
+                kept = self.expressions.condition(condition, found)
+                return found.with_frame(found.frame.filter(kept.fill_null(value=False)))
+            case Extend():
+                return self._extended(operator)
+            case Values(variables, rows):
+                return self._values(variables, rows)
+            case Graph(name, source):
+                return self._graph(name, source)
+            case Window():
+                raise InternalError("a window reached an evaluation without windows")
+            case Service():
+                return self.around.service(operator, unit())
+            case Group(source, keys, aggregates):
+                return group(self.solutions(source), keys, aggregates, instants, self.expressions)
+            case Annotate(source, annotations):
+                found = self.solutions(source)
+                # All clauses read the same solutions: none sees the variable of another.
+                columns = [
+                    annotate(found, each.variable, each.aggregate, each.keys, self.expressions)
+                    for each in annotations
+                ]
+                return found.with_frame(found.frame.with_columns(columns))
+            case OrderBy(source, keys):
+                return ordered(self.solutions(source), keys, self.expressions)
+            case Project(source, variables):
+                found = self.solutions(source)
+                names = [column(variable) for variable in variables]
+                return found.with_frame(complete(found.frame, names))
+            case Distinct(source):
+                return distinct(self.solutions(source))
+            case Reduced(source):
+                return self.solutions(source)
+            case Slice(source, offset, limit):
+                return sliced(self.solutions(source), offset, limit, is_ordered(source))
+            case _:
+                assert_never(operator)
+
+    @property
+    def expressions(self) -> Expressions:
+        return Expressions(
+            self.around.dictionary, self.around.context, self.around.moment, self._exists
+        )
+
+    def _exists(self, pattern: Operator, solutions: Solutions) -> pl.Series:
+        return exists(
+            pattern, solutions, self.solutions, self.around.dictionary, tuple(self.around.instants)
+        )
+
+    def _extended(self, operator: Extend) -> Solutions:
+        """A run of BINDs and columns: all of them are computed for the same solutions."""
+        chain: list[Extend] = []
+        source: Operator = operator
+        while isinstance(source, Extend):
+            chain.append(source)
+            source = source.input
+        found = self.solutions(source)
+        seeds: list[bytes] | None = None
+        for each in reversed(chain):
+            if seeds is None and is_volatile(each.expression):
+                seeds = row_seeds(found.frame)
+            site = each.variable.name.encode()
+            ids = self.expressions.value(each.expression, found, seeds, site)
+            found = found.with_frame(found.frame.with_columns(ids.alias(column(each.variable))))
+        return found
+
+    def _right(self, operator: Operator, left: Solutions) -> Solutions:
+        """The right side of OPTIONAL; a service is asked only for what fits the left."""
+        if isinstance(operator, Service):
+            return self.around.service(operator, left)
+        return self.solutions(operator)
+
+    def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:
+        if not patterns:
+            return unit()
+        parts = [self._pattern(pattern) for pattern in patterns]
+        estimates = [Estimate(frozenset(part.names), part.height) for part in parts]
+        found: Solutions | None = None
+        for position in greedy(estimates):
+            part = parts[position]
+            found = part if found is None else join(found, part, self.around.budget)
+        assert found is not None, "there is a pattern"
+        return self._without_steps(found)
+
+    def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+        dictionary = self.around.dictionary
+        if isinstance(pattern, TriplePattern):
+            return scan(self.data, pattern, dictionary)
+        paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
+        return paths.solutions(pattern)
+
+    def _without_steps(self, found: Solutions) -> Solutions:
+        hidden = [name for name in found.names if name.startswith("?_:.step")]
+        return found.with_frame(found.frame.drop(hidden)) if hidden else found
+
+    def _values(
+        self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]
+    ) -> Solutions:
+        encode_all = self.around.dictionary.encode_all
+        columns = {
+            column(variable): encode_all([row[position] for row in rows])  # type: ignore[misc]  # rows hold terms
+            for position, variable in enumerate(variables)
+        }
+        zeros = pl.repeat(0, len(rows), dtype=pl.Int64, eager=True).alias(INSTANT)
+        return Solutions(pl.DataFrame([zeros, *(ids.alias(name) for name, ids in columns.items())]))
+
+    # -- graphs ----------------------------------------------------------------------------
+
+    def _graph(self, name: Variable | Iri, source: Operator) -> Solutions:
+        if isinstance(name, Iri):
+            active = NamedGraph(self.around.dictionary.encode(name))
+            if active.name not in self.data.graph_names():
+                return nothing()
+            return _Snapshot(self.around, self.data.within(active)).solutions(source)
+        if follows_graph(source, name):
+            active_each = EachNamedGraph(name)
+            return _Snapshot(self.around, self.data.within(active_each)).solutions(source)
+        return self._graph_by_graph(name, source)
+
+    def _graph_by_graph(self, name: Variable, source: Operator) -> Solutions:
+        """The solutions in each named graph, with its name; a graph need not hold a match."""
+        branches = []
+        for identity in self.data.graph_names():
+            inner = _Snapshot(self.around, self.data.within(NamedGraph(identity)))
+            frame = pl.DataFrame(
+                {INSTANT: [0], column(name): [identity]},
+                schema={INSTANT: pl.Int64, column(name): pl.Int64},
+            )
+            found = inner.solutions(source)
+            branches.append(join(found, Solutions(frame), self.around.budget))
+        return union(branches, self.around.instants) if branches else nothing([column(name)])
+
+
+def follows_graph(operator: Operator, name: Variable) -> bool:
+    """Whether every part of a pattern says which graph it was matched in.
+
+    Then the graphs can be matched all at once, their names being one more variable to join on.
+    """
     match operator:
         case Bgp(patterns):
-            return reduce(
-                join,
-                [
-                    scan(contents, pattern, instants, dictionary.seed)
-                    for pattern in patterns
-                    if isinstance(pattern, TriplePattern)
-                ],
-            )
-        case Annotate(source, annotations):
-            solutions = evaluate(source, contents, instants, dictionary)
-            # All clauses read the same solutions: none sees the variable of another.
-            numbers = [
-                annotate(solutions, each.variable, each.aggregate, each.keys)[column(each.variable)]
-                for each in annotations
-            ]
-            variables = [each.variable for each in annotations]
-            return intern(solutions.with_columns(numbers), variables, dictionary)
-        case Group(source, keys, aggregates):
-            solutions = evaluate(source, contents, instants, dictionary)
-            grouped = group(solutions, keys, aggregates, instants)
-            return intern(grouped, [variable for variable, _ in aggregates], dictionary)
-        case Project(source, variables):
-            solutions = evaluate(source, contents, instants, dictionary)
-            names = [column(variable) for variable in variables]
-            return solutions.select(
-                INSTANT,
-                *(
-                    pl.col(name)
-                    if name in solutions.columns
-                    else pl.lit(None, pl.Int64).alias(name)
-                    for name in names
-                ),
-            )
-        case Distinct(source):
-            return evaluate(source, contents, instants, dictionary).unique()
+            return bool(patterns) and all(isinstance(each, TriplePattern) for each in patterns)
+        case Join(left, right):
+            return follows_graph(left, name) and follows_graph(right, name)
+        case Union(branches):
+            return all(follows_graph(branch, name) for branch in branches)
         case _:
-            raise InternalError(f"a plan with {type(operator).__name__}, which it cannot hold")
+            return False

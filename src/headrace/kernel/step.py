@@ -17,8 +17,9 @@ from headrace.kernel.columns import (
     WATERMARK,
     column,
 )
+from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import evaluate
+from headrace.kernel.snapshot import Surroundings, evaluate
 from headrace.kernel.windows import Progress, Sliding
 from headrace.planning.plan import Plan
 
@@ -95,7 +96,9 @@ class Kernel:
         if not instants:
             empty = pl.DataFrame(schema={INSTANT: pl.Int64, **dict.fromkeys(names, pl.String)})
             return Results(instants, empty, late)
-        ids = evaluate(self.plan.pattern, self._contents, instants, self.dictionary)
+        data = Data(Quads(self._contents, instants))
+        around = Surroundings(self.dictionary, instants)
+        ids = evaluate(self.plan.pattern, data, around).expanded(instants).frame
         texts = [self.dictionary.texts(ids[name]).alias(name) for name in names]
         solutions = ids.select(INSTANT).with_columns(texts).sort(INSTANT, *names, nulls_last=False)
         self.progress = self.progress.after(instants)

@@ -75,7 +75,7 @@ def short(term: Term | None, width: int = CELL_WIDTH) -> str:
     >>> short(Literal("2030-01-01", XSD + "date"))
     '"2030-01-01"^^date'
     >>> short(Iri("http://example.org/a/very/long/way/to/say/sensor-12"), 24)
-    '<http://e…say/sensor-12>'
+    '<http://ex…ay/sensor-12>'
     """
     match term:
         case None:

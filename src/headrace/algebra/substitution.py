@@ -1,0 +1,153 @@
+"""A pattern with values in the place of some of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from headrace.algebra.expressions import (
+    BuiltIn,
+    Exists,
+    Expression,
+    PatternTerm,
+    Timestamp,
+    TriplePattern,
+    Variable,
+)
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    OrderBy,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    Union,
+    Values,
+    Window,
+)
+from headrace.algebra.paths import PathPattern
+from headrace.algebra.scope import possible
+from headrace.algebra.walk import rewritten
+from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
+from headrace.rdf.vocabulary import XSD_BOOLEAN
+
+Bindings = Mapping[Variable, Term]
+
+
+def substituted(operator: Operator, bindings: Bindings) -> Operator:
+    """The operator with values put in wherever one of the variables stands.
+
+    A subquery, whose other variables are its own, is joined with the values instead.
+    """
+    match operator:
+        case Bgp(patterns):
+            return Bgp(tuple(_pattern(pattern, bindings) for pattern in patterns))
+        case Join(left, right):
+            return Join(substituted(left, bindings), substituted(right, bindings))
+        case LeftJoin(left, right, condition):
+            return LeftJoin(
+                substituted(left, bindings),
+                substituted(right, bindings),
+                None if condition is None else _expression(condition, bindings),
+            )
+        case Union(branches):
+            return Union(tuple(substituted(branch, bindings) for branch in branches))
+        case Minus(left, right):
+            return Minus(substituted(left, bindings), substituted(right, bindings))
+        case Filter(condition, source):
+            return Filter(_expression(condition, bindings), substituted(source, bindings))
+        case Extend(source, variable, expression) if variable not in bindings:
+            inner = substituted(source, bindings)
+            return Extend(inner, variable, _expression(expression, bindings))
+        case Graph(name, source):
+            return Graph(_name(name, bindings), substituted(source, bindings))
+        case Window(name, source):
+            return Window(_name(name, bindings), substituted(source, bindings))
+        case Service(endpoint, source):
+            return replace(
+                operator,
+                endpoint=_name(endpoint, bindings),
+                input=substituted(source, bindings),
+            )
+        case (
+            Extend()
+            | Values()
+            | Project()
+            | Group()
+            | Annotate()
+            | OrderBy()
+            | Distinct()
+            | Reduced()
+            | Slice()
+        ):
+            return _joined(operator, bindings)
+        case _:
+            assert_never(operator)
+
+
+def _joined(operator: Operator, bindings: Bindings) -> Operator:
+    """The operator joined with those of the values that it has variables for."""
+    names = tuple(variable for variable in bindings if variable in possible(operator))
+    if not names:
+        return operator
+    return Join(operator, Values(names, (tuple(bindings[name] for name in names),)))
+
+
+def _pattern(
+    pattern: TriplePattern | PathPattern, bindings: Bindings
+) -> TriplePattern | PathPattern:
+    subject, object_ = _term(pattern.subject, bindings), _term(pattern.object, bindings)
+    if isinstance(pattern, PathPattern):
+        return PathPattern(subject, pattern.path, object_)
+    return TriplePattern(subject, _term(pattern.predicate, bindings), object_)
+
+
+def _term(term: PatternTerm, bindings: Bindings) -> PatternTerm:
+    if isinstance(term, Variable):
+        return bindings.get(term, term)
+    if isinstance(term, TriplePattern):
+        parts = [_term(part, bindings) for part in (term.subject, term.predicate, term.object)]
+        subject, predicate, object_ = parts
+        if (
+            isinstance(subject, Iri | BlankNode | QuotedTriple)
+            and isinstance(predicate, Iri)
+            and isinstance(object_, Iri | BlankNode | Literal | QuotedTriple)
+        ):
+            return QuotedTriple(subject, predicate, object_)
+        return TriplePattern(subject, predicate, object_)
+    return term
+
+
+def _name(name: Variable | Iri, bindings: Bindings) -> Variable | Iri:
+    value = bindings.get(name, name) if isinstance(name, Variable) else name
+    # A graph is never named by a literal: such a value matches no graph, as the variable would.
+    return value if isinstance(value, Iri) else name
+
+
+def _expression(expression: Expression, bindings: Bindings) -> Expression:
+    def change(part: Expression) -> Expression | None:
+        match part:
+            case Variable():
+                return bindings.get(part)
+            case BuiltIn("BOUND", (Variable() as variable,)):
+                bound = variable in bindings
+                return Literal("true", XSD_BOOLEAN) if bound else part
+            case Exists(pattern, negated):
+                return Exists(substituted(pattern, bindings), negated)
+            case Timestamp():
+                return part  # it is about the variable, not about its value
+            case _:
+                return None
+
+    return rewritten(expression, change)

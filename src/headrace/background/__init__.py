@@ -1,0 +1,1 @@
+"""Data beside the streams: remote endpoints, and later static datasets and local views."""

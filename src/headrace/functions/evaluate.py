@@ -1,0 +1,282 @@
+"""What an expression gives on a solution.
+
+An expression is first made into a function of the solution, so that names are looked up once and
+not for each row; `evaluate` does both for a single use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeAlias, assert_never
+
+from headrace.algebra.expressions import (
+    Aggregate,
+    BuiltIn,
+    Exists,
+    Expression,
+    FunctionCall,
+    Membership,
+    Operation,
+    Timestamp,
+    TriplePattern,
+    Variable,
+)
+from headrace.algebra.operators import Operator
+from headrace.algebra.walk import parts
+from headrace.errors import InternalError
+from headrace.functions import chance
+from headrace.functions.comparison import is_member
+from headrace.functions.errors import ExpressionError
+from headrace.functions.logic import conjunction, disjunction, truth
+from headrace.functions.table import BUILT_INS, OPERATORS, Function, Functions
+from headrace.functions.terms import iri, triple
+from headrace.functions.values import FALSE, TRUE
+from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
+
+Solution: TypeAlias = Mapping[Variable, Term]
+"""The bindings of a solution; a variable that is missing is unbound."""
+
+
+def _no_exists(_pattern: Operator, _solution: Solution) -> bool:
+    raise InternalError("EXISTS stands where no data can be looked at")
+
+
+def _no_timestamp(_call: Timestamp, _solution: Solution) -> Term | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationContext:
+    """What an expression depends on besides the solution.
+
+    Attributes:
+        now: the instant, as NOW() gives it.
+        base: the base of the query, for calls of IRI() that carry none.
+        seed: bytes made from (query, instant, row); RAND() and its like follow from them.
+        site: which expression of the query this is, so that two RAND() of a row differ.
+        exists: whether a pattern has a solution compatible with this one.
+        timestamp: the value of timestamp(), None if it has none.
+        functions: the functions that can be called by IRI.
+    """
+
+    now: Literal
+    base: str | None = None
+    seed: bytes = b""
+    site: bytes = b""
+    exists: Callable[[Operator, Solution], bool] = _no_exists
+    timestamp: Callable[[Timestamp, Solution], Term | None] = _no_timestamp
+    functions: Functions = field(default_factory=Functions)
+
+
+Evaluator: TypeAlias = Callable[[Solution, EvaluationContext], Term]
+"""Gives the value of one expression, or raises ExpressionError."""
+
+VOLATILE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+"""The functions whose result depends on the row and not only on their arguments."""
+
+
+def is_volatile(expression: Expression) -> bool:
+    """Whether solutions with equal inputs may get different values, outside EXISTS."""
+    return any(isinstance(part, BuiltIn) and part.name in VOLATILE for part in parts(expression))
+
+
+def evaluate(expression: Expression, solution: Solution, context: EvaluationContext) -> Term:
+    """The value of an expression on one solution.
+
+    Raises:
+        ExpressionError: it has none, as when a variable is unbound.
+    """
+    return evaluator(expression, context.functions)(solution, context)
+
+
+def holds(condition: Evaluator, solution: Solution, context: EvaluationContext) -> bool:
+    """Whether a FILTER keeps a solution: its condition is true, not false and no error."""
+    try:
+        return truth(condition(solution, context))
+    except ExpressionError:
+        return False
+
+
+def evaluator(expression: Expression, functions: Functions, site: bytes = b"") -> Evaluator:
+    """The function from solutions to values that an expression is.
+
+    The site says where the expression stands within a larger one.
+    """
+    match expression:
+        case Variable():
+            return _variable(expression)
+        case Iri() | BlankNode() | Literal() | QuotedTriple():
+            return lambda _solution, _context: expression
+        case TriplePattern(subject, predicate, object_):
+            return _strict(triple, _all((subject, predicate, object_), functions, site))
+        case Operation(symbol, arguments):
+            return _operation(symbol, _all(arguments, functions, site))
+        case Membership(value, candidates, negated):
+            first, *others = _all((value, *candidates), functions, site)
+            return _membership(first, others, negated)
+        case BuiltIn(name, arguments):
+            return _built_in(name, arguments, functions, site)
+        case FunctionCall(_, arguments):
+            return _call(expression, functions, _all(arguments, functions, site))
+        case Timestamp():
+            return _timestamp(expression)
+        case Exists(pattern, negated):
+            return lambda solution, context: _as_term(
+                context.exists(pattern, solution) is not negated
+            )
+        case Aggregate():
+            raise InternalError(f"the aggregate {expression.function} stands outside a group")
+        case _:
+            assert_never(expression)
+
+
+def _all(arguments: tuple[Expression, ...], functions: Functions, site: bytes) -> list[Evaluator]:
+    return [
+        evaluator(argument, functions, site + position.to_bytes(2))
+        for position, argument in enumerate(arguments)
+    ]
+
+
+def _as_term(value: bool) -> Literal:
+    return TRUE if value else FALSE
+
+
+def _variable(variable: Variable) -> Evaluator:
+    def value(solution: Solution, _context: EvaluationContext) -> Term:
+        term = solution.get(variable)
+        if term is None:
+            raise ExpressionError(f"?{variable.name} is unbound")
+        return term
+
+    return value
+
+
+def _strict(function: Function, arguments: list[Evaluator]) -> Evaluator:
+    """A function that has a result only if all its arguments have one."""
+    match arguments:
+        case [one]:
+            return lambda solution, context: function(one(solution, context))
+        case [one, other]:
+            return lambda solution, context: function(
+                one(solution, context), other(solution, context)
+            )
+        case _:
+            return lambda solution, context: function(
+                *[argument(solution, context) for argument in arguments]
+            )
+
+
+# -- forms whose arguments may be errors -------------------------------------------------------
+
+
+def _operation(symbol: str, arguments: list[Evaluator]) -> Evaluator:
+    match symbol:
+        case "||":
+            return lambda solution, context: _as_term(
+                disjunction(partial(argument, solution, context) for argument in arguments)
+            )
+        case "&&":
+            return lambda solution, context: _as_term(
+                conjunction(partial(argument, solution, context) for argument in arguments)
+            )
+        case _:
+            return _strict(OPERATORS[symbol], arguments)
+
+
+def _membership(value: Evaluator, candidates: list[Evaluator], negated: bool) -> Evaluator:
+    return lambda solution, context: _as_term(
+        is_member(
+            value(solution, context),
+            (partial(candidate, solution, context) for candidate in candidates),
+        )
+        is not negated
+    )
+
+
+def _if(condition: Evaluator, then: Evaluator, otherwise: Evaluator) -> Evaluator:
+    return lambda solution, context: (
+        then(solution, context)
+        if truth(condition(solution, context))
+        else otherwise(solution, context)
+    )
+
+
+def _coalesce(*arguments: Evaluator) -> Evaluator:
+    def first(solution: Solution, context: EvaluationContext) -> Term:
+        for argument in arguments:
+            try:
+                return argument(solution, context)
+            except ExpressionError:
+                continue
+        raise ExpressionError("COALESCE() has no argument with a value")
+
+    return first
+
+
+_FORMS: Final[dict[str, Callable[..., Evaluator]]] = {"IF": _if, "COALESCE": _coalesce}
+
+
+# -- functions ---------------------------------------------------------------------------------
+
+
+def _built_in(
+    name: str, arguments: tuple[Expression, ...], functions: Functions, site: bytes
+) -> Evaluator:
+    if name == "BOUND":
+        (variable,) = arguments
+        return lambda solution, _context: _as_term(variable in solution)
+    evaluators = _all(arguments, functions, site)
+    if name in _FORMS:
+        return _FORMS[name](*evaluators)
+    if name in _FROM_CONTEXT and not evaluators:
+        make = _FROM_CONTEXT[name]
+        return lambda _solution, context: make(context, site)
+    if name == "BNODE":
+        (label,) = evaluators
+        return lambda solution, context: chance.labelled_blank_node(
+            context.seed, label(solution, context)
+        )
+    if name == "IRI" and len(evaluators) == 1:
+        (relative,) = evaluators
+        return lambda solution, context: iri(
+            relative(solution, context), None if context.base is None else Iri(context.base)
+        )
+    return _strict(BUILT_INS[name], evaluators)
+
+
+_FROM_CONTEXT: Final[dict[str, Callable[[EvaluationContext, bytes], Term]]] = {
+    "NOW": lambda context, _site: context.now,
+    "RAND": lambda context, site: chance.random_number(context.seed, _path(context, site)),
+    "UUID": lambda context, site: chance.uuid_iri(context.seed, _path(context, site)),
+    "STRUUID": lambda context, site: chance.uuid_text(context.seed, _path(context, site)),
+    "BNODE": lambda context, site: chance.blank_node(context.seed, _path(context, site)),
+}
+
+
+def _path(context: EvaluationContext, site: bytes) -> bytes:
+    # The length keeps apart the site of the expression and the site within it.
+    return len(context.site).to_bytes(8) + context.site + site
+
+
+def _call(call: FunctionCall, functions: Functions, arguments: list[Evaluator]) -> Evaluator:
+    problem = functions.problem(call)
+    found = functions.find(call.function.value)
+    if problem is None and found is not None:
+        return _strict(found.function, arguments)
+
+    def fail(_solution: Solution, _context: EvaluationContext) -> Term:
+        raise ExpressionError(problem)
+
+    return fail
+
+
+def _timestamp(call: Timestamp) -> Evaluator:
+    def value(solution: Solution, context: EvaluationContext) -> Term:
+        moment = context.timestamp(call, solution)
+        if moment is None:
+            raise ExpressionError("timestamp() has no value here")
+        return moment
+
+    return value

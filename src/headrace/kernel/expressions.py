@@ -1,0 +1,287 @@
+"""What expressions give on columns of solutions.
+
+Comparisons of numbers and of names are done on whole columns. Everything else is evaluated once
+for each distinct combination of its inputs, by the function table, and joined back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from hashlib import blake2b
+from typing import Final
+
+import polars as pl
+
+from headrace.algebra.expressions import BuiltIn, Exists, Expression, Operation, Variable
+from headrace.algebra.operators import Operator
+from headrace.algebra.scope import mentioned
+from headrace.algebra.walk import parts, rewritten
+from headrace.functions.errors import ExpressionError
+from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
+from headrace.functions.logic import truth
+from headrace.functions.values import FALSE, TRUE
+from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.values import KIND, NUMBER, TRUTH, Kind
+from headrace.rdf.terms import Iri, Literal, Term
+
+ExistsTest = Callable[[Operator, Solutions], pl.Series]
+"""Which of some solutions have a compatible solution of a pattern."""
+
+_COMPARED: Final[dict[str, Callable[[pl.Series, pl.Series], pl.Series]]] = {
+    "=": pl.Series.__eq__,
+    "!=": pl.Series.__ne__,
+    "<": pl.Series.__lt__,
+    "<=": pl.Series.__le__,
+    ">": pl.Series.__gt__,
+    ">=": pl.Series.__ge__,
+}
+# Two different terms of these kinds are never equal, whatever they are.
+_NAMES: Final = [int(Kind.IRI), int(Kind.BLANK)]
+_RESULT: Final = "result"
+_RESULT_ROW: Final = "row of the result"
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Evaluates expressions on solutions.
+
+    Attributes:
+        dictionary: gives terms and values for ids, and ids for new terms.
+        context: what expressions depend on besides their inputs.
+        moment: the time of an instant, as NOW() gives it.
+        exists: tests the pattern of an EXISTS.
+    """
+
+    dictionary: Dictionary
+    context: EvaluationContext
+    moment: Callable[[int], Literal]
+    exists: ExistsTest
+
+    # -- truth -----------------------------------------------------------------------------
+
+    def condition(self, expression: Expression, solutions: Solutions) -> pl.Series:
+        """The truth of an expression on each solution; null where it is an error."""
+        match expression:
+            case Operation("&&", arguments):
+                return reduce(lambda a, b: a & b, self._conditions(arguments, solutions))
+            case Operation("||", arguments):
+                return reduce(lambda a, b: a | b, self._conditions(arguments, solutions))
+            case Operation("!", (argument,)):
+                return ~self.condition(argument, solutions)
+            case BuiltIn("BOUND", (Variable() as variable,)):
+                return self._ids(variable, solutions).is_not_null()
+            case Exists(pattern, negated):
+                found = self.exists(pattern, solutions)
+                return ~found if negated else found
+            case Operation(symbol, (left, right)) if symbol in _COMPARED:
+                return self._compared(expression, symbol, left, right, solutions)
+            case Variable():
+                return self._truth_of(self._ids(expression, solutions), solutions)
+            case _:
+                return self._truth_of(self.value(expression, solutions), solutions)
+
+    def _conditions(
+        self, arguments: tuple[Expression, ...], solutions: Solutions
+    ) -> list[pl.Series]:
+        return [self.condition(argument, solutions) for argument in arguments]
+
+    def _truth_of(self, ids: pl.Series, solutions: Solutions) -> pl.Series:
+        """Effective boolean values: from the dictionary where it has them, else looked up."""
+        found = self.dictionary.values_of(ids)[TRUTH]
+        if found.null_count() == ids.null_count():
+            return found
+        variable = Variable("_:.truth")
+        frame = pl.DataFrame({INSTANT: solutions.frame[INSTANT], column(variable): ids})
+        return found.fill_null(self._true_by_distinct(variable, Solutions(frame)))
+
+    def _compared(
+        self,
+        expression: Expression,
+        symbol: str,
+        left: Expression,
+        right: Expression,
+        solutions: Solutions,
+    ) -> pl.Series:
+        """A comparison, on columns for the rows where both sides are plain enough."""
+        if not isinstance(left, Variable | Iri | Literal) or not isinstance(
+            right, Variable | Iri | Literal
+        ):
+            return self._true_by_distinct(expression, solutions)
+        ours, theirs = (self._side(each, solutions) for each in (left, right))
+        decided = _decided(symbol, ours, theirs)
+        open_rows = decided.is_null() & ours["id"].is_not_null() & theirs["id"].is_not_null()
+        if not open_rows.any():
+            return decided
+        undecided = solutions.with_frame(solutions.frame.filter(open_rows))
+        answers = self._true_by_distinct(expression, undecided)
+        rows = open_rows.arg_true()
+        return decided.scatter(rows, answers)
+
+    def _side(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.DataFrame:
+        ids = self._ids(expression, solutions)
+        return self.dictionary.values_of(ids).with_columns(ids.alias("id"))
+
+    # -- values ----------------------------------------------------------------------------
+
+    def value(
+        self,
+        expression: Expression,
+        solutions: Solutions,
+        seeds: list[bytes] | None = None,
+        site: bytes = b"",
+    ) -> pl.Series:
+        """The term that an expression gives on each solution, by id; null where it is an error.
+
+        Args:
+            expression: what to compute.
+            solutions: what for.
+            seeds: what RAND() and its like follow from in each solution; else from its values.
+            site: which expression of the query it is, so that two RAND() of a solution differ.
+        """
+        if isinstance(expression, Variable | Iri | Literal):
+            return self._ids(expression, solutions)
+        placed = replace(self, context=replace(self.context, site=site))
+        terms = placed._by_distinct(expression, solutions, lambda evaluate: evaluate, seeds)
+        return self.dictionary.encode_all(terms)  # type: ignore[arg-type]  # an evaluator gives terms
+
+    def _ids(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.Series:
+        if isinstance(expression, Variable):
+            name = column(expression)
+            if name in solutions.frame.columns:
+                return solutions.frame[name]
+            return pl.Series(name, [None] * solutions.height, dtype=pl.Int64)
+        identity = self.dictionary.encode(expression)
+        return pl.repeat(identity, solutions.height, dtype=pl.Int64, eager=True)
+
+    def _true_by_distinct(self, expression: Expression, solutions: Solutions) -> pl.Series:
+        def test(
+            evaluate: Evaluator,
+        ) -> Callable[[dict[Variable, Term], EvaluationContext], object]:
+            return lambda solution, context: truth(evaluate(solution, context))
+
+        found = self._by_distinct(expression, solutions, test)
+        return pl.Series(_RESULT, found, dtype=pl.Boolean)
+
+    def _by_distinct(
+        self,
+        expression: Expression,
+        solutions: Solutions,
+        made: Callable[[Evaluator], Callable[[dict[Variable, Term], EvaluationContext], object]],
+        seeds: list[bytes] | None = None,
+    ) -> list[object]:
+        """A result for each solution, computed once for those with equal inputs."""
+        expression, solutions = self._without_exists(expression, solutions)
+        inputs = sorted(mentioned(expression), key=lambda each: each.name)
+        present = [each for each in inputs if solutions.has(each)]
+        key = [column(each) for each in present]
+        if solutions.keyed and _uses_time(expression):
+            key = [INSTANT, *key]
+        volatile = is_volatile(expression)
+        frame = solutions.frame if volatile else solutions.frame.select(INSTANT, *_but(key))
+        distinct = frame if volatile else frame.unique(subset=key or None, maintain_order=True)
+        if not key and not volatile:
+            distinct = frame.head(1)
+        evaluate = made(evaluator(expression, self.context.functions))
+        if volatile and seeds is None:
+            seeds = row_seeds(distinct)
+        results = self._results(evaluate, present, distinct, seeds if volatile else None)
+        if volatile:
+            return results
+        return self._spread(results, key, distinct, solutions.frame)
+
+    def _results(
+        self,
+        evaluate: Callable[[dict[Variable, Term], EvaluationContext], object],
+        inputs: list[Variable],
+        distinct: pl.DataFrame,
+        seeds: list[bytes] | None,
+    ) -> list[object]:
+        columns = [self.dictionary.terms(distinct[column(each)]) for each in inputs]
+        rows = zip(*columns, strict=True) if columns else (() for _ in range(distinct.height))
+        results: list[object] = []
+        for position, (instant, row) in enumerate(zip(distinct[INSTANT], rows, strict=True)):
+            context = replace(self.context, now=self.moment(instant))
+            if seeds is not None:
+                context = replace(context, seed=self.context.seed + seeds[position])
+            solution = {
+                variable: term
+                for variable, term in zip(inputs, row, strict=True)
+                if term is not None
+            }
+            try:
+                results.append(evaluate(solution, context))
+            except ExpressionError:
+                results.append(None)
+        return results
+
+    def _spread(
+        self, results: list[object], key: list[str], distinct: pl.DataFrame, frame: pl.DataFrame
+    ) -> list[object]:
+        """Results of distinct inputs, for every row with these inputs."""
+        if not key:
+            return results * frame.height if frame.height else []
+        numbered = distinct.select(key).with_row_index(_RESULT_ROW)
+        found = frame.select(key).join(
+            numbered, on=key, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return [results[row] for row in found[_RESULT_ROW]]
+
+    def _without_exists(
+        self, expression: Expression, solutions: Solutions
+    ) -> tuple[Expression, Solutions]:
+        """The expression with each EXISTS in it replaced by a variable that holds its truth."""
+        tests = [part for part in parts(expression) if isinstance(part, Exists)]
+        if not tests:
+            return expression, solutions
+        truths = {False: self.dictionary.encode(FALSE), True: self.dictionary.encode(TRUE)}
+        named: dict[Exists, Variable] = {}
+        frame = solutions.frame
+        for position, each in enumerate(tests):
+            variable = Variable(f"_:.exists{position}")
+            answers = self.condition(each, solutions)
+            ids = answers.replace_strict(truths, return_dtype=pl.Int64)
+            frame = frame.with_columns(ids.alias(column(variable)))
+            named[each] = variable
+        swapped = rewritten(
+            expression, lambda part: named.get(part) if isinstance(part, Exists) else None
+        )
+        return swapped, solutions.with_frame(frame)
+
+
+def _decided(symbol: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series:
+    """What a comparison gives where both are numbers, or names that are or are not the same."""
+    compare = _COMPARED[symbol]
+    numbers = compare(ours[NUMBER], theirs[NUMBER])
+    if symbol not in {"=", "!="}:
+        return numbers
+    same = ours["id"] == theirs["id"]
+    named = ours[KIND].is_in(_NAMES) & theirs[KIND].is_not_null()
+    named = named | (theirs[KIND].is_in(_NAMES) & ours[KIND].is_not_null())
+    answer = same if symbol == "=" else ~same
+    frame = pl.DataFrame({"numbers": numbers, "named": named, "answer": answer})
+    return frame.select(
+        pl.when(pl.col("named")).then(pl.col("answer")).otherwise(pl.col("numbers"))
+    ).to_series()
+
+
+def _but(key: list[str]) -> list[str]:
+    return [name for name in key if name != INSTANT]
+
+
+def _uses_time(expression: Expression) -> bool:
+    return any(isinstance(part, BuiltIn) and part.name == "NOW" for part in parts(expression))
+
+
+def row_seeds(frame: pl.DataFrame) -> list[bytes]:
+    """Bytes for each row that follow from its values alone, and differ between equal rows."""
+    seen: dict[tuple[object, ...], int] = {}
+    seeds = []
+    names = sorted(frame.columns)
+    for row in frame.select(names).iter_rows():
+        count = seen[row] = seen.get(row, -1) + 1
+        seeds.append(blake2b(repr((names, row, count)).encode(), digest_size=16).digest())
+    return seeds

@@ -1,0 +1,181 @@
+"""Property paths: from which node which other node is reached.
+
+A path of fixed length is a join of triple patterns and keeps duplicates; a path with `?`, `*` or
+`+` is a set of pairs, found by following its steps from all known ends until nothing is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+import polars as pl
+
+from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
+from headrace.algebra.paths import (
+    Alternative,
+    Inverse,
+    NegatedSet,
+    OneOrMore,
+    Path,
+    PathPattern,
+    Sequence,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from headrace.kernel.budget import Budget
+from headrace.kernel.columns import INSTANT, SUBJECT, column
+from headrace.kernel.data import Data
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.join import join, union
+from headrace.kernel.scan import at_instants, scan
+from headrace.kernel.solutions import Solutions, complete
+from headrace.rdf.terms import Iri, Term
+
+_START, _MIDDLE, _END = Variable("_:.start"), Variable("_:.middle"), Variable("_:.end")
+_FROM, _VIA, _TO = column(_START), column(_MIDDLE), column(_END)
+
+
+class Paths:
+    """Evaluates the paths of one pattern over some data."""
+
+    def __init__(
+        self, data: Data, dictionary: Dictionary, instants: range | tuple[int, ...], budget: Budget
+    ) -> None:
+        """Look at some data at some instants."""
+        self._data = data
+        self._dictionary = dictionary
+        self._instants = instants
+        self._budget = budget
+        self._fresh = 0
+
+    def solutions(self, pattern: PathPattern) -> Solutions:
+        """The solutions of a path pattern."""
+        subject, path, object_ = pattern.subject, pattern.path, pattern.object
+        match path:
+            case Iri():
+                triple = TriplePattern(subject, path, object_)
+                return scan(self._data, triple, self._dictionary)
+            case Inverse(inner):
+                return self.solutions(PathPattern(object_, inner, subject))
+            case Sequence(steps):
+                return self._sequence(subject, steps, object_)
+            case Alternative(choices):
+                branches = [
+                    self.solutions(PathPattern(subject, choice, object_)) for choice in choices
+                ]
+                return union(branches, self._instants)
+            case NegatedSet():
+                return self._negated(subject, path, object_)
+            case ZeroOrOne() | ZeroOrMore() | OneOrMore():
+                return self._closure(subject, path, object_)
+            case _:
+                assert_never(path)
+
+    def _sequence(
+        self, subject: PatternTerm, steps: tuple[Path, ...], object_: PatternTerm
+    ) -> Solutions:
+        self._fresh += 1
+        between = [Variable(f"_:.step{self._fresh}.{number}") for number in range(len(steps) - 1)]
+        ends = [subject, *between, object_]
+        found: Solutions | None = None
+        for start, step, end in zip(ends, steps, ends[1:], strict=False):
+            part = self.solutions(PathPattern(start, step, end))
+            found = part if found is None else join(found, part, self._budget)
+        assert found is not None, "a sequence has steps"
+        return found.with_frame(found.frame.drop([column(each) for each in between], strict=False))
+
+    def _negated(self, subject: PatternTerm, path: NegatedSet, object_: PatternTerm) -> Solutions:
+        branches = []
+        if path.forward or not path.backward:
+            branches.append(self._by_others(subject, path.forward, object_))
+        if path.backward:
+            branches.append(self._by_others(object_, path.backward, subject))
+        return union(branches, self._instants)
+
+    def _by_others(
+        self, subject: PatternTerm, excluded: tuple[Iri, ...], object_: PatternTerm
+    ) -> Solutions:
+        """One step by any property but these."""
+        property_ = Variable("_:.property")
+        found = scan(self._data, TriplePattern(subject, property_, object_), self._dictionary)
+        ids = [self._dictionary.encode(each) for each in excluded]
+        name = column(property_)
+        return found.with_frame(found.frame.filter(~pl.col(name).is_in(ids)).drop(name))
+
+    # -- repetition ------------------------------------------------------------------------
+
+    def _closure(
+        self, subject: PatternTerm, path: ZeroOrOne | ZeroOrMore | OneOrMore, object_: PatternTerm
+    ) -> Solutions:
+        pairs = self._steps(path.path)
+        if not isinstance(path, ZeroOrOne):
+            pairs = self._repeated(pairs, subject, object_)
+        if not isinstance(path, OneOrMore):
+            pairs = pl.concat([pairs, *self._standing(pairs, subject, object_)]).unique()
+        return self._bound(pairs, subject, object_)
+
+    def _steps(self, path: Path) -> pl.DataFrame:
+        """The pairs that a path connects, once each."""
+        found = self.solutions(PathPattern(_START, path, _END))
+        return complete(found.frame, (_FROM, _TO)).unique()
+
+    def _repeated(
+        self, steps: pl.DataFrame, subject: PatternTerm, object_: PatternTerm
+    ) -> pl.DataFrame:
+        """The pairs that one or more steps connect, from a fixed end if there is one."""
+        frontier = steps
+        if not isinstance(subject, Variable | TriplePattern):
+            frontier = steps.filter(pl.col(_FROM) == self._dictionary.encode(subject))
+        elif not isinstance(object_, Variable | TriplePattern):
+            backwards = steps.rename({_FROM: _TO, _TO: _FROM}).select(INSTANT, _FROM, _TO)
+            found = self._repeated(backwards, object_, subject)
+            return found.rename({_FROM: _TO, _TO: _FROM}).select(INSTANT, _FROM, _TO)
+        reached = frontier
+        onward = steps.rename({_FROM: _VIA, _TO: _TO})
+        while not frontier.is_empty():
+            new = (
+                frontier.rename({_TO: _VIA})
+                .join(onward, on=[INSTANT, _VIA], how="inner")
+                .select(INSTANT, _FROM, _TO)
+                .unique()
+            )
+            frontier = new.join(reached, on=[INSTANT, _FROM, _TO], how="anti")
+            reached = pl.concat([reached, frontier])
+            self._budget.check(reached.height, "a path of any length")
+        return reached
+
+    def _standing(
+        self, pairs: pl.DataFrame, subject: PatternTerm, object_: PatternTerm
+    ) -> Iterator[pl.DataFrame]:
+        """Pairs of each node with itself: every node of the graph, or the end that is given."""
+        given = [
+            term
+            for term in (subject, object_)
+            if isinstance(term, Term)  # a constant is reached from itself wherever it is
+        ]
+        if not given:
+            ends = {_FROM: SUBJECT, _TO: SUBJECT}
+            yield at_instants(self._data.nodes(), ends, self._data.quads.instants)
+        for term in given:
+            identity = self._dictionary.encode(term)
+            instants = self._instants if self._data.quads.keyed else (0,)
+            yield pl.DataFrame(
+                {INSTANT: list(instants), _FROM: identity, _TO: identity}, schema=pairs.schema
+            )
+
+    def _bound(self, pairs: pl.DataFrame, subject: PatternTerm, object_: PatternTerm) -> Solutions:
+        """The pairs whose ends are those of the pattern."""
+        frame = pairs
+        for name, term in ((_FROM, subject), (_TO, object_)):
+            if not isinstance(term, Variable):
+                identity = self._dictionary.encode(term)  # type: ignore[arg-type]  # checked when planned
+                frame = frame.filter(pl.col(name) == identity)
+        if isinstance(subject, Variable) and subject == object_:
+            frame = frame.filter(pl.col(_FROM) == pl.col(_TO))
+        columns = {
+            column(term): name
+            for name, term in ((_FROM, subject), (_TO, object_))
+            if isinstance(term, Variable)
+        }
+        return Solutions(frame.select(INSTANT, **columns), self._data.quads.keyed)

@@ -1,0 +1,77 @@
+"""Solutions as columns: one of term ids for each variable, and the instant they hold at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from headrace.algebra.expressions import Variable
+from headrace.kernel.columns import INSTANT, column
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """A multiset of solutions.
+
+    Attributes:
+        frame: `instant`, and a column of term ids for each variable; null is unbound.
+        keyed: whether they differ from instant to instant. What is the same at every instant is
+            computed and joined only once, and its `instant` says nothing.
+    """
+
+    frame: pl.DataFrame
+    keyed: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of variables."""
+        return [name for name in self.frame.columns if name != INSTANT]
+
+    @property
+    def key(self) -> list[str]:
+        """What is part of every key besides variables."""
+        return [INSTANT] if self.keyed else []
+
+    @property
+    def height(self) -> int:
+        """How many solutions there are, over all instants."""
+        return self.frame.height
+
+    def has(self, variable: Variable) -> bool:
+        """Whether there is a column for a variable."""
+        return column(variable) in self.frame.columns
+
+    def with_frame(self, frame: pl.DataFrame) -> Solutions:
+        """Other solutions of the same instants."""
+        return Solutions(frame, self.keyed)
+
+    def expanded(self, instants: Sequence[int]) -> Solutions:
+        """The same solutions, repeated at each instant."""
+        if self.keyed:
+            return self
+        every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
+        return Solutions(every.join(self.frame.drop(INSTANT), how="cross"), keyed=True)
+
+
+def unit() -> Solutions:
+    """The one solution that binds nothing."""
+    return Solutions(pl.DataFrame({INSTANT: [0]}, schema={INSTANT: pl.Int64}))
+
+
+def nothing(names: Iterable[str] = ()) -> Solutions:
+    """No solution at all."""
+    return Solutions(pl.DataFrame(schema=dict.fromkeys((INSTANT, *names), pl.Int64)))
+
+
+def complete(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """A frame with all of these columns, unbound where it had none, in this order."""
+    present = frame.columns
+    return frame.select(
+        INSTANT,
+        *(
+            pl.col(name) if name in present else pl.lit(None, pl.Int64).alias(name)
+            for name in names
+        ),
+    )

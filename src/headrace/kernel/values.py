@@ -1,0 +1,125 @@
+"""What a column of terms is worth: kinds, numbers and truth values, read from their texts.
+
+Only values that a 64-bit float holds exactly, or compares exactly, have a number here; all others
+are left to the function table, which is exact for every value.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+import polars as pl
+
+from headrace.rdf.vocabulary import (
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+)
+
+
+class Kind(IntEnum):
+    """What sort of term a text is."""
+
+    IRI = 0
+    BLANK = 1
+    QUOTED = 2
+    STRING = 3
+    LANGUAGE = 4
+    BOOLEAN = 5
+    INTEGER = 6
+    DECIMAL = 7
+    FLOAT = 8
+    DOUBLE = 9
+    OTHER = 10
+
+
+KIND: Final = "kind"
+NUMBER: Final = "number"
+TRUTH: Final = "truth"
+"""The effective boolean value; null where there is none, or where the function table must say."""
+
+VALUES: Final = pl.Schema({KIND: pl.UInt8, NUMBER: pl.Float64, TRUTH: pl.Boolean})
+
+_INTEGERS: Final = (
+    XSD_INTEGER,
+    *(XSD + name for name in ("int", "long", "short", "nonNegativeInteger", "positiveInteger")),
+)
+_DATATYPES: Final = {
+    XSD_BOOLEAN: Kind.BOOLEAN,
+    **dict.fromkeys(_INTEGERS, Kind.INTEGER),
+    XSD_DECIMAL: Kind.DECIMAL,
+    XSD_FLOAT: Kind.FLOAT,
+    XSD_DOUBLE: Kind.DOUBLE,
+}
+_DATATYPE: Final = r'"\^\^<([^<>]*)>$'
+_LEXICAL: Final = r'^"(.*)"(?:@[^"]*|\^\^<[^<>"]*>)?$'
+_WHOLE: Final = r"^[+-]?[0-9]{1,15}$"
+_DECIMAL: Final = r"^[+-]?(?:[0-9]{1,15}|[0-9]{0,14}\.[0-9]{0,14})$"
+_DOUBLE: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_DIGITS: Final = 15
+
+
+def values(texts: pl.Series) -> pl.DataFrame:
+    """Kind, number and truth of each canonical text."""
+    frame = texts.to_frame("text")
+    kind = _kind(pl.col("text"))
+    frame = frame.with_columns(kind.alias(KIND), pl.col("text").str.extract(_LEXICAL).alias("lex"))
+    frame = frame.with_columns(_number().alias(NUMBER))
+    return frame.select(pl.col(KIND), pl.col(NUMBER), _truth().alias(TRUTH))
+
+
+def _kind(text: pl.Expr) -> pl.Expr:
+    datatype = text.str.extract(_DATATYPE).replace_strict(
+        {name: int(kind) for name, kind in _DATATYPES.items()},
+        default=int(Kind.OTHER),
+        return_dtype=pl.UInt8,
+    )
+    return (
+        pl.when(text.str.starts_with("<<"))
+        .then(Kind.QUOTED)
+        .when(text.str.starts_with("<"))
+        .then(Kind.IRI)
+        .when(text.str.starts_with("_"))
+        .then(Kind.BLANK)
+        .when(text.str.ends_with('"'))
+        .then(Kind.STRING)
+        .when(text.str.ends_with(">"))
+        .then(datatype)
+        .otherwise(Kind.LANGUAGE)
+        .cast(pl.UInt8)
+    )
+
+
+def _number() -> pl.Expr:
+    """The number of a lexical form that is right and that a float compares exactly."""
+    lexical = pl.col("lex")
+    digits = lexical.str.count_matches("[0-9]")
+    right = (
+        pl.when(pl.col(KIND) == Kind.INTEGER)
+        .then(lexical.str.contains(_WHOLE))
+        .when(pl.col(KIND) == Kind.DECIMAL)
+        .then(lexical.str.contains(_DECIMAL) & (digits >= 1) & (digits <= _DIGITS))
+        .when(pl.col(KIND) == Kind.DOUBLE)
+        .then(lexical.str.contains(_DOUBLE))
+        .otherwise(statement=False)
+    )
+    # A leading plus and a trailing point are right in XML Schema, but not to every reader.
+    plain = lexical.str.strip_prefix("+").str.strip_suffix(".")
+    return pl.when(right).then(plain).cast(pl.Float64, strict=False)
+
+
+def _truth() -> pl.Expr:
+    kind, lexical, number = pl.col(KIND), pl.col("lex"), pl.col(NUMBER)
+    return (
+        pl.when(kind == Kind.STRING)
+        .then(lexical != "")
+        .when(kind == Kind.BOOLEAN)
+        .then(lexical.is_in(["true", "1"]))
+        .when(number.is_not_null())
+        .then(number != 0)
+        .otherwise(None)
+    )
