@@ -150,10 +150,11 @@ def parsed_query(query: str, dialect: str | None, settings: list[str] | None) ->
 
     chosen = settings_of(settings or [])
     if query == "-":
-        return parse(sys.stdin.read(), dialect, name="standard input", settings=chosen)
-    if "{" in query:
-        return parse(query, dialect, name="query", settings=chosen)
+        text = _decoded(sys.stdin.buffer.read(), "standard input")
+        return parse(text, dialect, name="standard input", settings=chosen)
     path = Path(query)
+    if "{" in query or (_is_text(query) and not path.exists()):
+        return parse(query, dialect, name="query", settings=chosen)
     dialect = dialect or EXTENSIONS.get(path.suffix.lower())
     return parse(_text_of(path), dialect, name=query, settings=chosen)
 
@@ -166,7 +167,9 @@ def settings_of(pairs: list[str]) -> dict[str, str]:
     """
     settings: dict[str, str] = {}
     for pair in pairs:
-        key, found, value = pair.partition("=")
+        # The name of a stream may hold an equals sign, a value does not.
+        split = pair.rpartition if pair.startswith("delay.") else pair.partition
+        key, found, value = split("=")
         if not found:
             raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")
         settings[key.strip()] = value.strip()
@@ -175,11 +178,22 @@ def settings_of(pairs: list[str]) -> dict[str, str]:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SettingError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+        return _decoded(path.read_bytes(), str(path))
     except OSError as error:
         raise SettingError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{name} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _is_text(query: str) -> bool:
+    """Whether an argument without braces is a query: DESCRIBE <x> is a whole one."""
+    words = query.split()
+    return len(words) > 1 and words[0].upper() in {"DESCRIBE", "PREFIX", "BASE"}
 
 
 def summary(parsed: Parsed) -> str:

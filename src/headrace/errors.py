@@ -14,14 +14,17 @@ HeadraceError
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TAB = 4
+MOST_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name it is known by, able to show a piece of itself."""
+    """A text and the name it is known by, able to show a piece of itself.
+
+    Attributes:
+        text: what is parsed.
+        name: what it is called, such as its file.
+        written: what stands in the file, if escapes in it were replaced before parsing.
+        shifts: from which offset of the text on it is how far behind what is written.
+    """
 
     text: str
     name: str | None = None
+    written: str | None = None
+    shifts: tuple[tuple[int, int], ...] = ()
 
     def position(self, offset: int) -> tuple[int, int]:
         r"""Line and column of an offset, both counted from one.
@@ -45,11 +57,20 @@ class Source:
         >>> Source("SELECT\n  ?x").position(9)
         (2, 3)
         """
+        if self.written is not None:
+            return Source(self.written).position(self._as_written(offset))
         before = self.text[:offset]
         return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
+    def _as_written(self, offset: int) -> int:
+        place = bisect_right(self.shifts, offset, key=lambda shift: shift[0])
+        return offset + (self.shifts[place - 1][1] if place else 0)
+
     def excerpt(self, span: Span) -> str:
         """The line of a span with carets under it, preceded by where it is."""
+        if self.written is not None:
+            there = Span(self._as_written(span.start), self._as_written(span.end))
+            return Source(self.written, self.name).excerpt(there)
         line, column = self.position(span.start)
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", start)
@@ -185,7 +206,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     >>> nearest("xyzzy", ["STREAM", "SELECT"]) is None
     True
     """
-    folded = {name.casefold(): name for name in known}
+    folded = {name.casefold(): name for name in islice(known, MOST_COMPARED)}
     close = get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.7)
     return folded[close[0]] if close else None
 

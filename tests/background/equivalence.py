@@ -75,14 +75,20 @@ def _simplified(value: Any) -> Any:
             return TriplePattern(subject, predicate, object_)
         case Group(inner, keys, aggregates):
             return Group(inner, keys, tuple(sorted(aggregates, key=lambda each: show(each[1]))))
-        case Project():
-            return _simple_projection(value)
+        case Project(inner, columns):
+            return _simple_projection(Project(inner, _ordered(columns)))
         case _:
             return value
 
 
 def _projected(operator: Operator) -> Operator:
-    return _simple_projection(Project(operator, possible_in_order(operator)))
+    return _simple_projection(Project(operator, _ordered(possible_in_order(operator))))
+
+
+def _ordered(columns: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """Columns in one order, whichever the query has; nameless ones last, as they come."""
+    nameless = {each: _NAMELESS.fullmatch(f"?{each.name}") is not None for each in columns}
+    return tuple(sorted(columns, key=lambda each: (nameless[each], nameless[each] or each.name)))
 
 
 def _simple_projection(project: Project) -> Operator:
@@ -90,10 +96,9 @@ def _simple_projection(project: Project) -> Operator:
     if names := _aggregates(inner):
         inner = _renamed(inner, {old: new for old, new in names.items() if old not in columns})
     project = Project(inner, columns)
-    if isinstance(inner, Project) and inner.variables == columns:
+    levels = Project | Group | Distinct | Reduced | Slice
+    if isinstance(inner, levels) and possible(inner) == set(columns):
         return inner  # all of what is there already
-    if isinstance(inner, Group) and possible(inner) == set(columns):
-        return inner
     match inner:
         case Extend(rest, one, value) if (one,) == columns and _is_constant(one, value):
             return _simple_projection(Project(rest, ()))
@@ -165,7 +170,7 @@ def _as_group(operator: Operator, columns: tuple[Variable, ...]) -> Group | None
         names[operator.expression] = operator.variable
         computed.insert(0, operator.variable)
         operator = operator.input
-    if not isinstance(operator, Group) or columns != (*operator.keys, *computed):
+    if not isinstance(operator, Group) or set(columns) != {*operator.keys, *computed}:
         return None
     if set(names) != {variable for variable, _ in operator.aggregates}:
         return None

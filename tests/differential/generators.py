@@ -6,7 +6,18 @@ from hypothesis import strategies as st
 
 NODES = ("a", "b", "c", "d")
 PROPERTIES = ("p", "q", "r")
-NUMBERS = ("1", "2", "2.0", "3.5", "1e0", "-1", '"x"', '"y"@en', "true", '"2024-01-01T00:00:00Z"^^xsd:dateTime')
+NUMBERS = (
+    "1",
+    "2",
+    "2.0",
+    "3.5",
+    "1e0",
+    "-1",
+    '"x"',
+    '"y"@en',
+    "true",
+    '"2024-01-01T00:00:00Z"^^xsd:dateTime',
+)
 VARIABLES = ("x", "y", "z", "w", "v")
 
 nodes = st.sampled_from(NODES).map(lambda name: f":{name}")
@@ -70,7 +81,9 @@ numeric = st.one_of(
     st.builds("IF(BOUND({}), {}, {})".format, variables, operands, operands),
 )
 tests = st.one_of(
-    st.builds("{} {} {}".format, numeric, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), numeric),
+    st.builds(
+        "{} {} {}".format, numeric, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), numeric
+    ),
     st.builds("BOUND({})".format, variables),
     st.builds("isIRI({})".format, variables),
     st.builds("isLiteral({})".format, variables),

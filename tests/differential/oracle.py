@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from headrace.rdf.oxigraph import Terms
 from headrace.rdf.options import DEFAULT_OPTIONS
+from headrace.rdf.oxigraph import Terms
 from headrace.rdf.scopes import UNSCOPED
 from headrace.rdf.terms import Term
 from headrace.results.table import Table

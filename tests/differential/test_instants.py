@@ -23,8 +23,10 @@ INSTANTS = range(10, 50, 10)
 
 def rows(found: Solutions, instant: int) -> Counter[tuple[object, ...]]:
     frame = found.frame.filter(pl.col(INSTANT) == instant) if found.keyed else found.frame
-    return Counter(frame.select(sorted(found.names)).rows()) if found.names else Counter(
-        {(): frame.height}
+    return (
+        Counter(frame.select(sorted(found.names)).rows())
+        if found.names
+        else Counter({(): frame.height})
     )
 
 

@@ -220,19 +220,26 @@ def _value(token: tuple[str, str], tokens: Iterator[tuple[str, str]]) -> Any:
         case ("name", text):
             return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
         case ("number", text):
-            return int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
+            return _number(text)
         case ("word", "-"):
             return None
         case ("word", "true" | "false" as text):
             return text == "true"
         case ("quoted", _):
-            return QuotedTriple(*_until("unquoted", ">>", tokens))
+            return _built(QuotedTriple, "<<", _until("unquoted", ">>", tokens))
         case ("mark", "["):
             return tuple(_until("mark", "]", tokens))
         case ("mark", "("):
             return _compound(tokens)
         case (_, text):
             raise NotationError(f"expected a value, found '{text}'")
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
+    except ValueError:
+        raise NotationError(f"'{text}' is no number") from None
 
 
 def _until(kind: str, closing: str, tokens: Iterator[tuple[str, str]]) -> list[Any]:
@@ -266,14 +273,16 @@ def _built(kind: type[Any], tag: str, parts: list[Any]) -> Any:
     if len(parts) > len(names):
         raise NotationError(f"'{tag}' has {len(names)} parts, found {len(parts)}")
     choices = _choices(kind)
-    given = {
-        name: choices[name](part) if name in choices and isinstance(part, str) else part
-        for name, part in zip(names, parts, strict=False)
-    }
     try:
+        given = {
+            name: choices[name](part) if name in choices and isinstance(part, str) else part
+            for name, part in zip(names, parts, strict=False)
+        }
         return kind(**given)
     except TypeError:
         raise NotationError(f"'{tag}' needs more parts than {len(parts)}") from None
+    except ValueError as error:
+        raise NotationError(f"'{tag}': {error}") from None
 
 
 def _choices(kind: type[Any]) -> dict[str, type[StrEnum]]:

@@ -85,10 +85,14 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A pattern matched in a named window, or in each of them."""
+    """A pattern matched in a named window, or in each of them.
+
+    Where the window is on every stream, `stream` is bound to the one it matched in.
+    """
 
     name: Variable | Iri
     input: Operator
+    stream: Variable | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,12 @@ def _possible(operator: Operator) -> Iterable[Variable]:
             return (*_possible(source), variable)
         case Values(variables):
             return variables
-        case Graph(name, source) | Window(name, source) | Service(name, source):
+        case Graph(name, source) | Service(name, source):
             named = (name,) if isinstance(name, Variable) else ()
             return (*named, *_possible(source))
+        case Window(name, source, stream):
+            bound = [each for each in (name, stream) if isinstance(each, Variable)]
+            return (*bound, *_possible(source))
         case Group(_, keys, aggregates):
             return (*keys, *(variable for variable, _ in aggregates))
         case Annotate(source, annotations):
@@ -95,9 +98,10 @@ def certain(operator: Operator) -> Variables:
                 for column, variable in enumerate(variables)
                 if all(row[column] is not None for row in rows)
             )
-        case Graph(name, source) | Window(name, source):
-            named = {name} if isinstance(name, Variable) else set()
-            return certain(source) | named
+        case Graph(name, source):
+            return certain(source) | ({name} if isinstance(name, Variable) else set())
+        case Window(name, source, stream):
+            return certain(source) | {each for each in (name, stream) if isinstance(each, Variable)}
         case Service(_, source, silent):
             # A silent failure is one solution that binds nothing.
             return frozenset() if silent else certain(source)

@@ -73,7 +73,9 @@ def substituted(operator: Operator, bindings: Bindings) -> Operator:
         case Graph(name, source):
             return Graph(_name(name, bindings), substituted(source, bindings))
         case Window(name, source):
-            return Window(_name(name, bindings), substituted(source, bindings))
+            return replace(
+                operator, name=_name(name, bindings), input=substituted(source, bindings)
+            )
         case Service(endpoint, source):
             return replace(
                 operator,

@@ -125,6 +125,8 @@ def rewritten(
                 tuple(rewritten(part, change) for part in candidates),
                 negated,
             )
+        case Timestamp(inner, stream):
+            return Timestamp(tuple(rewritten(part, change) for part in inner), stream)
         case Aggregate(function, argument, distinct, separator) if argument is not None:
             return Aggregate(function, rewritten(argument, change), distinct, separator)
         case _:
@@ -138,6 +140,16 @@ def within(operator: Operator) -> Iterator[Operator]:
         current = stack.pop()
         yield current
         stack.extend(reversed(inputs(current)))
+
+
+def everywhere(operator: Operator) -> Iterator[Operator]:
+    """An operator and all below it, those inside EXISTS too."""
+    stack = [operator]
+    while stack:
+        for current in within(stack.pop()):
+            yield current
+            for expression in expressions(current):
+                stack += [part.pattern for part in parts(expression) if isinstance(part, Exists)]
 
 
 def parts(expression: Expression) -> Iterator[Expression]:

@@ -54,8 +54,7 @@ class WindowDeclaration:
 
     Attributes:
         name: what WINDOW and GRAPH call it.
-        stream: the stream's IRI, or a variable for every stream of the deployment; WINDOW
-            with that variable then binds it to each stream's IRI.
+        stream: the stream's IRI, or a variable for every stream of the deployment.
         frame: which of its elements are in.
         in_default_graph: whether patterns outside any GRAPH or WINDOW see its contents too.
         span: where the query declares it.

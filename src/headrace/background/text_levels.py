@@ -78,7 +78,9 @@ class Grouping:
     def _can_be_said_at(self, level: Level) -> bool:
         """Whether the level selects what it computes, in order, and computes it from its groups."""
         names = [variable for variable, _ in self.computed]
-        if names != [each for each in level.columns if each not in self.group.keys]:
+        if not level.columns or names != [
+            each for each in level.columns if each not in self.group.keys
+        ]:
             return False
         aggregates = {variable for variable, _ in self.group.aggregates}
         known = {*self.group.keys, *aggregates}

@@ -16,7 +16,7 @@ from headrace.dialects.profiles import PROFILES, Profile
 from headrace.dialects.rspql import RspQl
 from headrace.dialects.settings import profile_name
 from headrace.dialects.sparql import Sparql
-from headrace.dialects.text import guard, unescaped
+from headrace.dialects.text import check_characters, guard, unescaped
 from headrace.dialects.translate.terms import Note
 from headrace.errors import SettingError, Source, TooLargeError, listing, nearest
 
@@ -67,8 +67,12 @@ def parse(
         base: what relative IRIs are resolved against before a BASE; kept as written if not given.
         settings: `--set` settings of the run, which go before the dialect's profile.
     """
-    guard(Source(text, name))
-    source = unescaped(Source(text, name))
+    given = Source(text, name)
+    check_characters(given)
+    guard(given)
+    source = unescaped(given)
+    if source is not given:
+        guard(source)  # an escape may stand for a bracket
     chosen = detect(source.text) if dialect is None else _known(dialect)
     settings = settings or {}
     profile = PROFILES[profile_name(settings) or chosen]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+
 from lark import Token, Tree
 
 from headrace.algebra.expressions import Aggregate, Expression, Operation, Variable
@@ -14,6 +17,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.windows import WindowDeclaration, WindowFrame
+from headrace.dialects.profiles import Profile
 from headrace.dialects.translate.continuous import ContinuousTranslator
 from headrace.dialects.translate.patterns import OpenGroup
 from headrace.dialects.translate.queries import Head
@@ -26,7 +30,7 @@ from headrace.dialects.translate.trees import (
     subtree,
     tokens,
 )
-from headrace.errors import UnsupportedError
+from headrace.errors import Source, UnsupportedError
 from headrace.rdf.terms import Iri
 
 _EXTREMES = ("MAX", "MIN")
@@ -37,18 +41,23 @@ class Cqels(ContinuousTranslator):
 
     grammar = ("sparql", "continuous", "cqels")
 
+    def __init__(self, source: Source, profile: Profile, settings: Mapping[str, str]) -> None:
+        """Start with no window named by a variable."""
+        super().__init__(source, profile, settings)
+        self._handles: set[str] = set()
+
     # -- windows ---------------------------------------------------------------------------
 
     def source_clause(self, tree: Tree[Token]) -> None:
         """FROM NAMED <s> [frame] AS ?w: a window that GRAPH ?w reads."""
         stream, window, handle = tree.children
         name = Iri(as_token(handle)[1:])
-        if any(each.name == name for each in self.windows):
+        if name.value in self._handles:
             raise self.wrong(f"two windows are called {handle}", as_token(handle))
         frame = self.frame(as_tree(window))
-        self.declare(
-            WindowDeclaration(name, self.iri(as_tree(stream)), frame, span=span(tree)), tree
-        )
+        declaration = WindowDeclaration(name, self.iri(as_tree(stream)), frame, span=span(tree))
+        self.declare(declaration, tree)
+        self._handles.add(name.value)
 
     def other_element(self, tree: Tree[Token], group: OpenGroup) -> None:
         """STREAM <s> [frame] { ... } declares a window and matches a pattern in it."""
@@ -59,9 +68,8 @@ class Cqels(ContinuousTranslator):
         stream = self.name(name)
         frame = self.frame(as_tree(window))
         declared = self._block_window(stream, frame, tree)
-        # A variable stream binds the variable to the stream in whose window the pattern matches.
-        read = stream if isinstance(stream, Variable) else declared.name
-        group.join(Window(read, self.group(as_tree(inner))))
+        bound = stream if isinstance(stream, Variable) else None
+        group.join(Window(declared.name, self.group(as_tree(inner)), bound))
 
     def _block_window(
         self, stream: Variable | Iri, frame: WindowFrame, tree: Tree[Token]
@@ -72,8 +80,8 @@ class Cqels(ContinuousTranslator):
                 return window
         base = stream.value if isinstance(stream, Iri) else f"?{stream.name}"
         taken = {window.name.value for window in self.windows}
-        count = 1 + sum(window.stream == stream for window in self.windows)
-        value = base if base not in taken else f"{base}#{count}"
+        numbered = (base if count == 1 else f"{base}#{count}" for count in itertools.count(1))
+        value = next(name for name in numbered if name not in taken)
         return self.declare(WindowDeclaration(Iri(value), stream, frame, span=span(tree)), tree)
 
     def graph(self, name: Node, group: Tree[Token]) -> Operator:
@@ -86,8 +94,7 @@ class Cqels(ContinuousTranslator):
     def _handle(self, node: Node) -> Iri | None:
         if not (isinstance(node, Token) and node.type == "VAR"):
             return None
-        name = Iri(node[1:])
-        return name if any(window.name == name for window in self.windows) else None
+        return Iri(node[1:]) if node[1:] in self._handles else None
 
     def variable(self, token: Token) -> Variable:
         """A variable, unless it is the name of a window."""

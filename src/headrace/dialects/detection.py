@@ -20,6 +20,7 @@ _TOKENS: Final = re.compile(
 # In order: the first form that a text has says its dialect. `I` is an IRI, `V` a variable.
 _FORMS: Final = (
     ("rspql", re.compile(r" (FROM NAMED WINDOW|WINDOW [IV] \{|REGISTER [RID]STREAM) ")),
+    ("sparqlstream", re.compile(r" FROM NAMED STREAM I \[ NOW -")),
     ("sparqlstream", re.compile(r"^(?!.* (GRAPH|REGISTER|AGGREGATE) ).* FROM NAMED STREAM ")),
     ("csparql", re.compile(r" (FROM (NAMED )?STREAM|AGGREGATE \{) ")),
     ("cqels", re.compile(r" (STREAM [IV] \[|FROM NAMED I \[) ")),

@@ -12,6 +12,8 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
 ENDLESS: Final = Decimal(10**40)
+LONGEST: Final = Decimal(10**17)
+"""Some 3,000 years: longer than any window, and than any time since the epoch."""
 _MOST_DIGITS: Final = 30
 
 UNITS: Final[dict[str, Decimal]] = {
@@ -25,6 +27,8 @@ UNITS: Final[dict[str, Decimal]] = {
 } | {
     name + plural: length
     for name, length in {
+        "nanosecond": Decimal("0.001"),
+        "microsecond": Decimal(1),
         "millisecond": Decimal(1000),
         "second": _SECOND,
         "sec": _SECOND,
@@ -54,7 +58,9 @@ def unit_duration(number: str, unit: str) -> Decimal:
 
 def _bounded(number: str) -> Decimal:
     value = Decimal(number)
-    return ENDLESS if value and abs(value.adjusted()) > _MOST_DIGITS else value
+    if not value.is_finite() or (value and abs(value.adjusted()) > _MOST_DIGITS):
+        return ENDLESS
+    return value
 
 
 def iso_duration(text: str) -> Decimal | None:

@@ -53,6 +53,7 @@ _TOKEN: Final = re.compile(
     r")",
     re.DOTALL,
 )
+_UNIT: Final = re.compile(r"[A-Za-z]+(?=[0-9])")
 _IRIREF: Final = re.compile(r"<[^\x00-\x20<>\"{}|^`\\]*>")
 
 
@@ -84,6 +85,10 @@ class SparqlLexer(Lexer):
                 return
             value = found[kind]
             end = found.end()
+            if kind == "WORD" and text[end - len(value) - 1].isdigit() and _UNIT.match(value):
+                # In `1h30m` a unit ends where the next number begins.
+                value = _UNIT.match(value)[0]  # type: ignore[index]  # it has just matched
+                end = found.start(kind) + len(value)
             start = end - len(value)
             accepted: Mapping[str, object] = states[parser_state.state_stack[-1]]
             if kind == "WORD" or (kind == "DURATION" and "DURATION" not in accepted):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from headrace.algebra.reporting import (
     FIRST,
-    MILLISECOND,
     Align,
     BlankNodes,
     Bounds,
@@ -30,9 +28,10 @@ from headrace.algebra.reporting import (
     Semantics,
     Strategy,
 )
-from headrace.dialects.durations import UNITS, iso_duration, unit_duration
+from headrace.dialects.durations import LONGEST, UNITS, iso_duration, unit_duration
 from headrace.dialects.profiles import PROFILES
 from headrace.errors import SettingError, listing, nearest
+from headrace.rdf.times import microseconds as time_in_microseconds
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Setting = Callable[[Semantics, str], Semantics]
@@ -67,15 +66,20 @@ def duration(text: str) -> int:
     unit = text[len(number) :].strip().lower() or "ms"
     microseconds: Decimal | None = None
     if text.startswith("P"):
-        microseconds = iso_duration(text)
+        microseconds = iso_duration(text) if text.strip("PT") else None
     elif unit in UNITS:
         try:
             microseconds = unit_duration(number, unit)
         except InvalidOperation:
             microseconds = None
-    if microseconds is None or microseconds != int(microseconds) or microseconds < 0:
+    if microseconds is None or not _is_whole(microseconds) or microseconds < 0:
         raise SettingError(f"expected a duration such as 5s, 500ms or PT5S, found '{text}'")
     return int(microseconds)
+
+
+def _is_whole(microseconds: Decimal) -> bool:
+    """Whether it is a number of microseconds that the clock can count, and not endless."""
+    return abs(microseconds) <= LONGEST and microseconds == int(microseconds)
 
 
 def _report(semantics: Semantics, text: str) -> Semantics:
@@ -97,25 +101,21 @@ def _origin(text: str) -> Origin:
     if text == FIRST:
         return FIRST
     try:
-        microseconds = Decimal(text) * MILLISECOND
+        moment = unit_duration(text, "ms")
     except InvalidOperation:
         return _instant(text)
-    if microseconds != int(microseconds):
-        raise SettingError("'t0' is finer than a microsecond")
-    return int(microseconds)
+    if not _is_whole(moment):
+        raise SettingError(f"'t0' is a whole number of microseconds near our time, not '{text}'")
+    return int(moment)
 
 
 def _instant(text: str) -> int:
     try:
-        moment = datetime.fromisoformat(text)
+        return time_in_microseconds(text)
     except ValueError:
         raise SettingError(
             f"'t0' is a number of milliseconds, an ISO 8601 time or 'first', not '{text}'"
         ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _boolean(field: str) -> Setting:

@@ -24,6 +24,7 @@ _STRUCTURE: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPE: Final = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _CLOSING: Final = {"(": ")", "{": "}", "[": "]", "<<": ">>"}
 
 
@@ -45,6 +46,17 @@ def guard(source: Source) -> None:
                 )
         elif found.lastgroup == "close":
             depth = max(0, depth - 1)
+
+
+def check_characters(source: Source) -> None:
+    """Refuse halves of characters, which no text in UTF-8 can hold."""
+    found = _HALF.search(source.text)
+    if found is not None:
+        raise QuerySyntaxError(
+            "the query holds half of a character, so it was not read as UTF-8",
+            Source(source.text.encode(errors="replace").decode(), source.name),
+            Span(*found.span()),
+        )
 
 
 def unclosed(text: str) -> tuple[int, str] | None:
@@ -85,13 +97,20 @@ def unescaped(source: Source) -> Source:
     if "\\u" not in source.text and "\\U" not in source.text:
         return source
 
+    shifts: list[tuple[int, int]] = []
+    shift = 0
+
     def character(found: re.Match[str]) -> str:
+        nonlocal shift
         digits = found[1] or found[2]
         if digits is None:
             return found[0]
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
             raise QuerySyntaxError(f"'{found[0]}' is not a character", source, Span(*found.span()))
+        shift += len(found[0]) - 1
+        shifts.append((found.end() - shift, shift))
         return chr(code)
 
-    return Source(_ESCAPE.sub(character, source.text), source.name)
+    text = _ESCAPE.sub(character, source.text)
+    return Source(text, source.name, source.text, tuple(shifts))

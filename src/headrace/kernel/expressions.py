@@ -272,6 +272,12 @@ def _but(key: list[str]) -> list[str]:
     return [name for name in key if name != INSTANT]
 
 
+def depends_on_instant(expression: Expression) -> bool:
+    """Whether an expression may differ between instants for the same inputs."""
+    looks = any(isinstance(part, Exists) for part in parts(expression))
+    return looks or _uses_time(expression) or is_volatile(expression)
+
+
 def _uses_time(expression: Expression) -> bool:
     return any(isinstance(part, BuiltIn) and part.name == "NOW" for part in parts(expression))
 

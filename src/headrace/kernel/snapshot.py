@@ -8,7 +8,7 @@ from typing import assert_never
 
 import polars as pl
 
-from headrace.algebra.expressions import TriplePattern, Variable
+from headrace.algebra.expressions import Expression, TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
@@ -31,6 +31,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
+from headrace.algebra.walk import expressions
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -39,7 +40,7 @@ from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.data import Data, EachNamedGraph, NamedGraph
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
-from headrace.kernel.expressions import Expressions, row_seeds
+from headrace.kernel.expressions import Expressions, depends_on_instant, row_seeds
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
@@ -110,7 +111,7 @@ class _Snapshot:
             case Join(left, right):
                 return join(self.solutions(left), self.solutions(right), budget)
             case LeftJoin(left, right, condition):
-                ours = self.solutions(left)
+                ours = self._timely(self.solutions(left), condition)
                 theirs = self._right(right, ours)
                 test = None
                 if condition is not None:
@@ -121,7 +122,7 @@ class _Snapshot:
             case Minus(left, right):
                 return minus(self.solutions(left), self.solutions(right), instants)
             case Filter(condition, source):
-                found = self.solutions(source)
+                found = self._timely(self.solutions(source), condition)
                 kept = self.expressions.condition(condition, found)
                 return found.with_frame(found.frame.filter(kept.fill_null(value=False)))
             case Extend():
@@ -135,9 +136,10 @@ class _Snapshot:
             case Service():
                 return self.around.service(operator, unit())
             case Group(source, keys, aggregates):
-                return group(self.solutions(source), keys, aggregates, instants, self.expressions)
+                found = self._timely(self.solutions(source), *expressions(operator))
+                return group(found, keys, aggregates, instants, self.expressions)
             case Annotate(source, annotations):
-                found = self.solutions(source)
+                found = self._timely(self.solutions(source), *expressions(operator))
                 # All clauses read the same solutions: none sees the variable of another.
                 columns = [
                     annotate(found, each.variable, each.aggregate, each.keys, self.expressions)
@@ -145,7 +147,8 @@ class _Snapshot:
                 ]
                 return found.with_frame(found.frame.with_columns(columns))
             case OrderBy(source, keys):
-                return ordered(self.solutions(source), keys, self.expressions)
+                found = self._timely(self.solutions(source), *expressions(operator))
+                return ordered(found, keys, self.expressions)
             case Project(source, variables):
                 found = self.solutions(source)
                 names = [column(variable) for variable in variables]
@@ -170,6 +173,15 @@ class _Snapshot:
             pattern, solutions, self.solutions, self.around.dictionary, tuple(self.around.instants)
         )
 
+    def _timely(self, found: Solutions, *computed: Expression | None) -> Solutions:
+        """Solutions apart by instant, if what is computed of them differs between instants."""
+        differs = any(each is not None and depends_on_instant(each) for each in computed)
+        return found.expanded(self.around.instants) if differs and self._many else found
+
+    @property
+    def _many(self) -> bool:
+        return self.data.quads.keyed or len(self.around.instants) > 1
+
     def _extended(self, operator: Extend) -> Solutions:
         """A run of BINDs and columns: all of them are computed for the same solutions."""
         chain: list[Extend] = []
@@ -177,7 +189,7 @@ class _Snapshot:
         while isinstance(source, Extend):
             chain.append(source)
             source = source.input
-        found = self.solutions(source)
+        found = self._timely(self.solutions(source), *(each.expression for each in chain))
         seeds: list[bytes] | None = None
         for each in reversed(chain):
             if seeds is None and is_volatile(each.expression):

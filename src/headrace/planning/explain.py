@@ -27,6 +27,7 @@ from headrace.algebra.windows import (
     WindowFrame,
 )
 from headrace.rdf.terms import Iri
+from headrace.rdf.times import milliseconds
 
 _UNITS = (
     (86_400_000_000, "d"),
@@ -96,7 +97,7 @@ def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
             case "report":
                 yield "report", report_text(value)
             case "t0":
-                yield "t0", value if isinstance(value, str) else f"{value / 1000:g}"
+                yield "t0", value if isinstance(value, str) else milliseconds(value)
             case "stream_delays":
                 yield from ((f"delay.{stream}", length(delay)) for stream, delay in value)
             case "switched_rules":

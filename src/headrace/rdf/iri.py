@@ -64,7 +64,8 @@ def _without_dots(path: str) -> str:
     for position, segment in enumerate(segments):
         last = position == len(segments) - 1
         if segment in {".", ".."}:
-            if segment == ".." and len(kept) > 1:
+            # The empty segment before a leading slash stands for the root, which has no parent.
+            if segment == ".." and kept and kept != [""]:
                 kept.pop()
             if last:
                 kept.append("")

@@ -92,9 +92,9 @@ def _zone(text: str | None) -> int:
 def _scaled(fraction: str | None, digits: int) -> int:
     if fraction is None:
         return 0
-    if len(fraction) > digits:
+    if fraction[digits:].strip("0"):
         raise ValueError(f"a time is at most as fine as a microsecond, found '.{fraction[:12]}'")
-    return int(fraction.ljust(digits, "0"))
+    return int(fraction[:digits].ljust(digits, "0"))
 
 
 def _within_range(time: int) -> int:

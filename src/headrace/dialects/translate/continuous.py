@@ -8,10 +8,18 @@ from dataclasses import replace
 
 from lark import Token, Tree
 
-from headrace.algebra.operators import Graph, Operator, Window
+from headrace.algebra.operators import Operator, Window
 from headrace.algebra.query import Query, Registered, Registration, Select
-from headrace.algebra.reporting import Emit, Every, OnArrival, OnClose, Report, Semantics
-from headrace.algebra.walk import within
+from headrace.algebra.reporting import (
+    Emit,
+    Every,
+    NonEmpty,
+    OnArrival,
+    OnClose,
+    Report,
+    Semantics,
+)
+from headrace.algebra.walk import everywhere
 from headrace.algebra.windows import (
     AllWindow,
     Counted,
@@ -85,7 +93,7 @@ class ContinuousTranslator(QueryTranslator):
             tree if clause is None else clause, "select_head"
         )
         for emit in tree.find_data("emit"):
-            if own is None or emit not in own.children:
+            if own is None or not any(emit is child for child in own.children):
                 raise self.wrong("only the outermost query emits a stream", emit)
             self.emission(emit)
 
@@ -108,7 +116,7 @@ class ContinuousTranslator(QueryTranslator):
         match inner.data:
             case "frame_time":
                 width = self._positive(as_tree(inner.children[0]), "the width of a window")
-                return TimeWindow(width, self._slide(subtree(inner, "step"), inner))
+                return TimeWindow(width, self._slide(subtree(inner, "step"), inner, width))
             case "frame_tumbling":
                 width = self._positive(as_tree(inner.children[0]), "the width of a window")
                 return TimeWindow(width, width)
@@ -121,7 +129,7 @@ class ContinuousTranslator(QueryTranslator):
             case _:
                 return AllWindow()
 
-    def _slide(self, step: Tree[Token] | None, frame: Tree[Token]) -> int | None:
+    def _slide(self, step: Tree[Token] | None, frame: Tree[Token], width: int) -> int | None:
         if step is not None:
             length = step.children[0]
             if length is not None:
@@ -129,7 +137,7 @@ class ContinuousTranslator(QueryTranslator):
             return None
         match self.profile.missing_step:
             case MissingStep.TUMBLES:
-                return self.duration(as_tree(frame.children[0]))
+                return width
             case MissingStep.MOVES:
                 return None
             case MissingStep.WRONG:
@@ -144,12 +152,13 @@ class ContinuousTranslator(QueryTranslator):
         """`[NOW - 10 S SLIDE 1 S]`: a time window, written by where it begins."""
         first, *rest = present(tree)
         if isinstance(first, Token):
-            width = self.exact(abs(self.unit_duration(first, as_token(rest[0]))), tree)
+            if first.startswith("+"):
+                raise self.wrong("a window cannot reach into the future", first, "write NOW - ...")
+            length = -self.unit_duration(first, as_token(rest[0]))
+            width = self._not_zero(self.exact(length, tree), tree, "the width of a window")
         else:
             width = self._positive(first, "the width of a window")
-        step = subtree(tree, "step")
-        slide = None if step is None else self._slide(step, tree)
-        return TimeWindow(width, slide)
+        return TimeWindow(width, self._slide(subtree(tree, "step"), tree, width))
 
     def _count(self, tree: Tree[Token]) -> WindowFrame:
         counted, size, *rest = present(tree)
@@ -165,9 +174,11 @@ class ContinuousTranslator(QueryTranslator):
         return count
 
     def _positive(self, tree: Tree[Token], what: str) -> int:
-        length = self.duration(tree)
+        return self._not_zero(self.duration(tree), tree, what)
+
+    def _not_zero(self, length: int, at: Node, what: str) -> int:
         if length == 0:
-            raise self.wrong(f"{what} is zero", tree, "give it a length, such as 10s")
+            raise self.wrong(f"{what} is zero", at, "give it a length, such as 10s")
         return length
 
     # -- the whole -------------------------------------------------------------------------
@@ -192,6 +203,9 @@ class ContinuousTranslator(QueryTranslator):
 
     def _semantics(self) -> Semantics:
         semantics = replace(self.profile.semantics, report=self._report())
+        if isinstance(semantics.report, OnArrival):
+            # Most arrivals complete no match: to report each of them would bury the answers.
+            semantics = replace(semantics, non_empty=NonEmpty.ANSWER)
         return semantics if self._emit is None else replace(semantics, emit=self._emit)
 
     def _report(self) -> Report:
@@ -237,7 +251,7 @@ class ContinuousTranslator(QueryTranslator):
 
     def _note_windows(self, pattern: Operator) -> None:
         """Say of a window that no pattern reads that it has no effect."""
-        read = {each.name for each in within(pattern) if isinstance(each, Window | Graph)}
+        read = {each.name for each in everywhere(pattern) if isinstance(each, Window)}
         if any(not isinstance(name, Iri) for name in read):
             return
         for window in self.windows:

@@ -39,7 +39,7 @@ from headrace.algebra.query import (
     TemplateQuad,
 )
 from headrace.algebra.scope import of_term, possible, possible_in_order
-from headrace.algebra.walk import rewritten
+from headrace.algebra.walk import rewritten, within
 from headrace.dialects.translate.patterns import Pattern, PatternTranslator, conjunction
 from headrace.dialects.translate.trees import (
     Node,
@@ -161,7 +161,7 @@ class QueryTranslator(PatternTranslator):
         word = None if quantifier is None else str(quantifier.children[0]).upper()
         heads = self.heads(clause, tree, pattern)
         result = self._modified(tree, pattern, heads, word)
-        self._note_empty_columns(heads, pattern)
+        self._note_empty_columns(heads, result)
         self.bgp = enclosing
         return result
 
@@ -176,13 +176,20 @@ class QueryTranslator(PatternTranslator):
                     "name the grouped variables and aggregates to select",
                     QuerySyntaxError,
                 )
-            columns = [each for each in possible_in_order(pattern) if not each.is_anonymous]
-            return [Head(variable, None, star) for variable in columns]
+            return [Head(variable, None, star) for variable in self._visible(tree, pattern)]
         return [self.head(node) for node in present(as_tree(clause.children[-1]))]
 
-    def _note_empty_columns(self, heads: list[Head], pattern: Operator) -> None:
+    def _visible(self, tree: Tree[Token], pattern: Operator) -> list[Variable]:
+        """The variables that `*` stands for: those of the pattern and of a VALUES after it."""
+        values = subtree(tree, "values")
+        written = () if values is None else self.values(values).variables
+        every = dict.fromkeys((*possible_in_order(pattern), *written))
+        return [variable for variable in every if not variable.is_anonymous]
+
+    def _note_empty_columns(self, heads: list[Head], result: Operator) -> None:
         """A column that nothing binds is not wrong, but hardly meant."""
-        bound = possible(pattern)
+        projection = next(each for each in within(result) if isinstance(each, Project))
+        bound = possible(projection.input)
         for head in heads:
             if isinstance(head.node, Token) and head.variable not in bound:
                 known = (each.name for each in bound if not each.is_anonymous)
@@ -209,11 +216,10 @@ class QueryTranslator(PatternTranslator):
 
     def _construct(self, tree: Tree[Token]) -> tuple[Form, Operator]:
         template = self._template(as_tree(subtree(tree, "template")))
-        pattern = self.where(tree)
-        bound = possible(pattern)
+        operator = self._modified(tree, self.where(tree), [], quantifier=None)
+        bound = possible(operator)
         for quad, node in template:
             self._check_template(quad, node, bound)
-        operator = self._modified(tree, pattern, [], quantifier=None)
         return Construct(tuple(quad for quad, _ in template)), operator
 
     def _construct_where(self, tree: Tree[Token]) -> tuple[Form, Operator]:
@@ -276,8 +282,10 @@ class QueryTranslator(PatternTranslator):
         operator = self._modified(tree, pattern, [], quantifier=None)
         targets = subtree(tree, "targets")
         if targets is None:
-            every = [each for each in possible_in_order(pattern) if not each.is_anonymous]
-            return Describe(tuple(every)), operator
+            if is_grouped(tree):
+                star = as_tree(subtree(tree, "star"))
+                raise self.wrong("DESCRIBE * has no meaning with GROUP BY", star)
+            return Describe(tuple(self._visible(tree, pattern))), operator
         return Describe(tuple(self.name(node) for node in present(targets))), operator
 
     # -- solution modifiers ----------------------------------------------------------------
@@ -335,11 +343,21 @@ class QueryTranslator(PatternTranslator):
         tree = subtree(modifiers, "having")
         if tree is None:
             return []
-        computed = {head.variable: head.expression for head in heads if head.expression is not None}
+        computed: dict[Variable, Expression] = {}
 
         def by_name(part: Expression) -> Expression | None:
-            return computed.get(part) if isinstance(part, Variable) else None
+            match part:
+                case Variable():
+                    return computed.get(part)
+                case Aggregate():
+                    # It is over variables of the pattern, whatever a column is called.
+                    return part
+                case _:
+                    return None
 
+        for head in heads:
+            if head.expression is not None:
+                computed[head.variable] = rewritten(head.expression, by_name)
         return [rewritten(self._counting(node), by_name) for node in present(tree)]
 
     def _order_keys(self, modifiers: Tree[Token]) -> list[OrderKey]:
@@ -374,7 +392,7 @@ class QueryTranslator(PatternTranslator):
     ) -> tuple[Operator, list[Head], list[Expression], list[OrderKey]]:
         """Collect the aggregates of all clauses into one Group; variables take their place."""
         pattern, keys = self.keys(modifiers, pattern)
-        self._check_grouped(heads, keys, subtree(modifiers, "having"))
+        self._check_grouped(heads, keys, modifiers)
         collected: dict[Aggregate, Variable] = {}
 
         def lifted(part: Expression) -> Expression | None:
@@ -420,15 +438,15 @@ class QueryTranslator(PatternTranslator):
         return pattern, tuple(dict.fromkeys(keys))
 
     def _check_grouped(
-        self, heads: list[Head], keys: tuple[Variable, ...], having: Tree[Token] | None
+        self, heads: list[Head], keys: tuple[Variable, ...], modifiers: Tree[Token]
     ) -> None:
         """What a grouped query computes comes from its keys, its aggregates and earlier columns."""
         known = set(keys)
         for head in heads:
             self._check_keys(self._body(head), known, keys)
             known.add(head.variable)
-        if having is not None:
-            self._check_keys(having, known, keys)
+        for clause in subtrees(modifiers, "having", "order_by"):
+            self._check_keys(clause, known, keys)
 
     def _check_keys(self, node: Node, known: set[Variable], keys: tuple[Variable, ...]) -> None:
         for token in variable_tokens(node):

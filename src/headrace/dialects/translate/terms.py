@@ -10,7 +10,7 @@ from typing import Final
 from lark import Token, Tree
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
-from headrace.dialects.durations import UNITS, iso_duration, unit_duration
+from headrace.dialects.durations import LONGEST, UNITS, iso_duration, unit_duration
 from headrace.dialects.text import shortened
 from headrace.dialects.translate.trees import Node, as_token, as_tree, present, span
 from headrace.errors import QueryError, QuerySyntaxError, ScopeError, Source, nearest
@@ -29,7 +29,7 @@ from headrace.rdf.vocabulary import (
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _MOST_DIGITS: Final = 18
-_LONGEST: Final = Decimal(10**17)
+_MOST_NOTES: Final = 20
 _LONG_QUOTES: Final = ('"""', "'''")
 
 
@@ -69,6 +69,8 @@ class TermTranslator:
 
     def note(self, text: str, at: Node | None = None) -> None:
         """Remember a remark about the query, once."""
+        if len(self.notes) >= _MOST_NOTES:
+            return
         remark = Note(text, "" if at is None else self.source.excerpt(span(at)))
         if remark not in self.notes:
             self.notes.append(remark)
@@ -214,7 +216,7 @@ class TermTranslator:
                 at,
                 "write it in days, such as P30D",
             )
-        if microseconds > _LONGEST:
+        if microseconds > LONGEST:
             raise self.wrong("a duration is longer than 3,000 years", at)
         if microseconds != int(microseconds):
             raise self.wrong(
