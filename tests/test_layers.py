@@ -25,8 +25,8 @@ LAYERS = (
     {"kernel"},
     {"background"},
     {"inline", "spark"},
-    {"engine"},
-    {"demo", "doctor", "serve"},
+    {"store", "engine"},
+    {"answering", "demo", "doctor", "serve"},
     {"cli"},
 )
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -116,6 +116,42 @@ def explain(
 
 
 @app.command()
+def query(
+    text: OneQuery,
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", metavar="FILE", help="Data of the default graph.")
+    ] = None,
+    graph: Annotated[
+        list[str] | None, typer.Option("--graph", metavar="IRI=FILE", help="A named graph.")
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--format", help="table, json, xml, csv or tsv; turtle, ntriples or nquads for graphs."
+        ),
+    ] = "",
+    service_allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which the query is given up.")
+    ] = None,
+) -> None:
+    """Answer a SPARQL 1.1 query over static data."""
+    from headrace.answering import ask, written  # noqa: PLC0415
+
+    with failing():
+        parsed = parsed_query(text, None, None)
+        answered, problems = ask(
+            parsed, data or [], graph or [], tuple(service_allow or ()), timeout
+        )
+        for problem in problems:
+            typer.echo(f"not read: {problem}", err=True)
+        typer.echo(written(answered, output), nl=False)
+
+
+@app.command()
 def doctor(
     spark: Annotated[bool, typer.Option(help="Start Spark to see whether it starts.")] = True,
 ) -> None:

@@ -97,9 +97,9 @@ def test_pyoxigraph_reads_what_we_write(table: Table) -> None:
 def _value(term: object) -> str | None:
     match term:
         case Iri(value) | BlankNode(value) | Literal(value):
-            return value
+            return value.strip(" \t\r\n")  # which it strips from what it reads as XML
         case ox.NamedNode() | ox.BlankNode() | ox.Literal():
-            return term.value
+            return term.value.strip(" \t\r\n")
         case _:
             return None
 

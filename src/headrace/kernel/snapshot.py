@@ -108,6 +108,9 @@ class _Snapshot:
             case Join(left, Service() as right):
                 ours = self.solutions(left)
                 return join(ours, self.around.service(right, ours), budget)
+            case Join(Service() as left, right):
+                theirs = self.solutions(right)
+                return join(self.around.service(left, theirs), theirs, budget)
             case Join(left, right):
                 return join(self.solutions(left), self.solutions(right), budget)
             case LeftJoin(left, right, condition):

@@ -20,6 +20,8 @@ NAMESPACE: Final = "http://www.w3.org/2005/sparql-results#"
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _DIRECTION: Final = "{http://www.w3.org/2005/11/its}dir"
 _CHUNK: Final = 1 << 16
+_LEVEL_OF_RESULTS: Final = 2
+_LEVEL_OF_A_ROW: Final = 3
 _LEVELS_AROUND_A_TERM: Final = 6
 _LEVELS_OF_A_TRIPLE: Final = 2
 _LONGEST_NAME: Final = 40
@@ -157,7 +159,7 @@ class _Reader:
             raise DataError(f"expected at most {self._deepest} levels of XML, found more")
         if len(self._open) == 1 and element.tag != f"{{{NAMESPACE}}}sparql":
             raise DataError(f"expected 'sparql' of {NAMESPACE}, found {shown(element.tag)}")
-        if self._path() == ["sparql", "results"]:
+        if len(self._open) == _LEVEL_OF_RESULTS and self._path() == ["sparql", "results"]:
             self._has_results = True
             self._columns()
 
@@ -168,7 +170,10 @@ class _Reader:
         return self._places
 
     def end(self, element: Element) -> None:
-        """Take over what an element says, and forget it."""
+        """Take over what an element says, and forget it; a row says what is in it."""
+        if len(self._open) > _LEVEL_OF_A_ROW and _name(self._open[1]) in {"head", "results"}:
+            self._open.pop()
+            return
         path = self._path()
         self._open.pop()
         match path:

@@ -1,0 +1,155 @@
+"""How fast the kernel answers plain queries, against pyoxigraph in the same run.
+
+A million triples of a shop like that of the Berlin benchmark: products with producers and
+features, and offers of them by vendors. Both sides hold the data ready; loading is timed apart.
+The kernel is timed to its columns of solutions, and once more to rows of terms; pyoxigraph to the
+end of its iterator, without looking at the terms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+
+import pyoxigraph as ox
+
+from headrace.algebra.query import Select
+from headrace.dialects import parse
+from headrace.kernel.answer import table
+from headrace.kernel.data import Data, Quads
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.snapshot import Surroundings, evaluate
+from headrace.rdf.formats import Format
+from headrace.rdf.options import FILE_LIMITS, ReadOptions
+from headrace.rdf.reading import read
+
+SHOP = "http://shop.example/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+WARM_UP, REPEATS = 1, 5
+
+PREFIX = f"PREFIX : <{SHOP}>\nPREFIX xsd: <{XSD}>\n"
+QUERIES = {
+    "star": """SELECT * { ?o a :Offer ; :product ?p ; :vendor ?v ; :price ?c ; :validFrom ?f ;
+        :validTo ?t ; :deliveryDays ?d ; :webpage ?w ; :publisher ?u ; :date ?e }""",
+    "join": """SELECT * { ?o :product ?p . ?p :producer ?m . ?m :country ?c }""",
+    "aggregate": """SELECT ?p (COUNT(*) AS ?n) (AVG(?c) AS ?mean) (MIN(?c) AS ?least)
+        { ?o :product ?p ; :price ?c FILTER (?c > 5000) } GROUP BY ?p""",
+    "optional": """SELECT * { ?p :producer ?m OPTIONAL { ?p :feature ?f } OPTIONAL { ?p :label ?l } }""",
+    "distinct": """SELECT DISTINCT ?v ?m { ?o :vendor ?v ; :product ?p . ?p :producer ?m }""",
+    "ordered": """SELECT ?o ?c { ?o :price ?c } ORDER BY DESC(?c) LIMIT 100""",
+    "union": """SELECT * { { ?o :vendor :vendor7 } UNION { ?o :vendor :vendor8 } ?o :price ?c }""",
+}
+BOUND = {"star": 5.0, "join": 5.0, "aggregate": 5.0}
+
+
+def triples(count: int) -> Iterator[str]:
+    """So many triples, the same every time."""
+    chance = Random(11)
+    offers = count * 10 // 106
+    products, producers, vendors = offers // 20, offers // 1000, offers // 800
+    made = 0
+
+    def line(subject: str, predicate: str, value: str) -> str:
+        return f"<{SHOP}{subject}> <{SHOP}{predicate}> {value} .\n"
+
+    def typed(value: object, datatype: str) -> str:
+        return f'"{value}"^^<{XSD}{datatype}>'
+
+    for number in range(producers):
+        made += 1
+        yield line(f"producer{number}", "country", f"<{SHOP}country{number % 40}>")
+    for number in range(products):
+        made += 1
+        yield line(f"product{number}", "producer", f"<{SHOP}producer{chance.randrange(producers)}>")
+        for _ in range(chance.randrange(4)):
+            made += 1
+            yield line(f"product{number}", "feature", f"<{SHOP}feature{chance.randrange(500)}>")
+        if number % 3:
+            made += 1
+            yield line(f"product{number}", "label", f'"product number {number}"')
+    number = 0
+    while made < count:
+        offer = f"offer{number}"
+        yield f"<{SHOP}{offer}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SHOP}Offer> .\n"
+        yield line(offer, "product", f"<{SHOP}product{chance.randrange(products)}>")
+        yield line(offer, "vendor", f"<{SHOP}vendor{chance.randrange(vendors)}>")
+        yield line(offer, "price", typed(f"{chance.uniform(5, 10000):.2f}", "double"))
+        yield line(offer, "validFrom", typed(f"2026-0{1 + number % 9}-01T00:00:00Z", "dateTime"))
+        yield line(offer, "validTo", typed(f"2027-0{1 + number % 9}-01T00:00:00Z", "dateTime"))
+        yield line(offer, "deliveryDays", typed(chance.randrange(1, 22), "integer"))
+        yield line(offer, "webpage", f"<{SHOP}page{number}>")
+        yield line(offer, "publisher", f"<{SHOP}vendor{chance.randrange(vendors)}>")
+        yield line(offer, "date", typed(f"2026-01-{1 + number % 28:02}", "date"))
+        number += 1
+        made += 10
+
+
+def milliseconds(action: Callable[[], object]) -> float:
+    """The median time of an action after a warm-up."""
+    for _ in range(WARM_UP):
+        action()
+    times = []
+    for _ in range(REPEATS):
+        began = perf_counter()
+        action()
+        times.append(perf_counter() - began)
+    return 1000 * median(times)
+
+
+def main() -> None:
+    """Print the figures, and write them where asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path)
+    options.add_argument("--triples", type=int, default=1_000_000)
+    asked = options.parse_args()
+    text = "".join(triples(asked.triples))
+
+    began = perf_counter()
+    store = ox.Store()
+    store.bulk_load(text.encode(), format=ox.RdfFormat.N_TRIPLES)
+    their_load = perf_counter() - began
+    began = perf_counter()
+    dictionary = Dictionary()
+    read_all = ReadOptions(limits=FILE_LIMITS)
+    quads = dictionary.encode_quads(read(text, Format.N_TRIPLES, options=read_all))
+    assert dictionary.known.height, "values are part of encoding"
+    our_load = perf_counter() - began
+    print(
+        f"{quads.height:,} triples; loading: pyoxigraph {their_load:.1f} s, kernel {our_load:.1f} s"
+    )
+
+    figures: dict[str, dict[str, float]] = {}
+    data, around = Data(Quads(quads)), Surroundings(dictionary)
+    print(f"{'query':10} {'rows':>8} {'pyoxigraph':>11} {'kernel':>9} {'ratio':>7} {'to terms':>9}")
+    for name, body in QUERIES.items():
+        query = parse(PREFIX + body).query
+        assert isinstance(query.form, Select)
+        variables = query.form.variables
+        rows = evaluate(query.pattern, data, around).height
+        theirs = milliseconds(lambda body=body: sum(1 for _ in store.query(PREFIX + body)))
+        ours = milliseconds(lambda query=query: evaluate(query.pattern, data, around))
+        terms = milliseconds(
+            lambda query=query, variables=variables: table(
+                evaluate(query.pattern, data, around), variables, dictionary
+            )
+        )
+        assert rows == sum(1 for _ in store.query(PREFIX + body)), name
+        figures[name] = {"rows": rows, "pyoxigraph": theirs, "kernel": ours, "to_terms": terms}
+        print(
+            f"{name:10} {rows:8,} {theirs:8.0f} ms {ours:6.1f} ms {theirs / ours:6.1f}x {terms:6.0f} ms"
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory of both sides together: {peak:,.0f} MB")
+    if asked.json:
+        load = {"pyoxigraph": their_load, "kernel": our_load}
+        asked.json.write_text(json.dumps({"load": load, "queries": figures}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

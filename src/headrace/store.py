@@ -1,0 +1,147 @@
+"""Static data and plain SPARQL over it: load files, ask queries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import polars as pl
+
+from headrace.algebra.query import Query
+from headrace.background.config import ServiceConfig
+from headrace.background.endpoint import EndpointClient
+from headrace.background.services import Services
+from headrace.dialects import parse
+from headrace.errors import DataError, SettingError, UnsupportedError
+from headrace.functions.evaluate import EvaluationContext
+from headrace.functions.table import Functions
+from headrace.kernel.answer import Answer, answer
+from headrace.kernel.budget import Budget
+from headrace.kernel.columns import QUADS
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.snapshot import Surroundings
+from headrace.rdf.files import content
+from headrace.rdf.formats import format_of_path
+from headrace.rdf.options import FILE_LIMITS, ReadOptions
+from headrace.rdf.reading import read
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Iri, Literal, Quad
+from headrace.rdf.vocabulary import XSD_DATE_TIME
+
+
+class Store:
+    """An RDF dataset in memory, encoded once, that answers SPARQL 1.1 queries.
+
+    >>> store = Store()
+    >>> store.add([Quad(Iri("x:ann"), Iri("x:age"), Literal("41"))])
+    >>> store.query("SELECT ?age { <x:ann> <x:age> ?age }").rows
+    ((Literal(lexical='41', datatype='http://www.w3.org/2001/XMLSchema#string', language=None),),)
+    """
+
+    def __init__(
+        self,
+        *,
+        services: ServiceConfig | None = None,
+        functions: Functions | None = None,
+        max_rows: int = Budget().rows,
+        timeout: float | None = None,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            services: which endpoints SERVICE may ask; none, if not given.
+            functions: extension functions by IRI.
+            max_rows: how many rows any part of a query may make.
+            timeout: how many seconds a query may take.
+        """
+        self._dictionary = Dictionary()
+        self._quads = QUADS.to_frame()
+        self._client = EndpointClient(services or ServiceConfig())
+        self._functions = functions or Functions()
+        self._max_rows = max_rows
+        self._timeout = timeout
+        self._files = 0
+
+    def __enter__(self) -> Self:
+        """Use it until the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections to endpoints."""
+        self._client.close()
+
+    def __len__(self) -> int:
+        """How many statements there are."""
+        return self._quads.height
+
+    def load(self, path: Path | str, graph: str | None = None) -> list[DataError]:
+        """Load a file into the default graph or a named one; what cannot be read is returned.
+
+        Raises:
+            SettingError: the file is missing, or of a format that is not known.
+        """
+        path = Path(path)
+        errors: list[DataError] = []
+        self._files += 1
+        try:
+            data = content(path)
+        except OSError as error:
+            raise SettingError(f"cannot read {path}: {error.strerror}") from None
+        options = ReadOptions(base=path.resolve().as_uri(), limits=FILE_LIMITS)
+        scope = Scope(f"f{self._files}")
+        syntax = format_of_path(path)
+        quads = read(
+            data, syntax, name=str(path), scope=scope, options=options, on_error=errors.append
+        )
+        named = None if graph is None else Iri(graph)
+        self.add(
+            Quad(each.subject, each.predicate, each.object, each.graph or named) for each in quads
+        )
+        return errors
+
+    def add(self, quads: Iterable[Quad]) -> None:
+        """Add statements."""
+        new = self._dictionary.encode_quads(quads)
+        self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
+
+    def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
+        """Answer a SPARQL query.
+
+        Raises:
+            QueryError: the query is wrong, or reads a stream.
+            BudgetError: it needs too many rows or too much time.
+            ServiceError: an endpoint does not answer.
+        """
+        parsed = parse(text, base=base)
+        if parsed.query.is_continuous:
+            raise UnsupportedError(
+                "the query reads a stream, and a store has none",
+                parsed.source,
+                parsed.query.windows[0].span,
+            )
+        return self.answer(parsed.query, now=now)
+
+    def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
+        """Answer a query that has been parsed."""
+        moment = (now or datetime.now(UTC)).astimezone(UTC)
+        stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        around = Surroundings(
+            self._dictionary,
+            budget=Budget(self._max_rows, deadline, time.monotonic),
+            context=EvaluationContext(
+                stamp, functions=self._functions, seed=stamp.lexical.encode()
+            ),
+            moment=lambda _instant: stamp,
+            service=Services(self._client, self._dictionary),
+        )
+        return answer(query, self._quads, around)
