@@ -137,10 +137,31 @@ def lexical_of(number: Number) -> str:
         return str(value)
     if isinstance(value, Decimal):
         return _decimal_text(value)
+    if number.kind is Kind.DOUBLE:
+        return double_text(value)
+    return _scientific(_shortest_single(value)) if math.isfinite(value) else _special(value)
+
+
+def double_text(value: float) -> str:
+    """The canonical lexical form of a double, which is made for every computed one.
+
+    >>> double_text(0.00123), double_text(-1234.5), double_text(1e300), double_text(0.0)
+    ('1.23E-3', '-1.2345E3', '1.0E300', '0.0E0')
+    """
     if not math.isfinite(value):
         return _special(value)
-    digits = repr(value) if number.kind is Kind.DOUBLE else _shortest_single(value)
-    return _scientific(digits)
+    shortest = repr(value)
+    sign = "-" if shortest[0] == "-" else ""
+    mantissa, _, exponent = shortest.removeprefix("-").partition("e")
+    if exponent:
+        return f"{sign}{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
+    whole, _, fraction = mantissa.partition(".")
+    if whole != "0":
+        digits, power = (whole + fraction).rstrip("0"), len(whole) - 1
+    else:
+        digits = fraction.lstrip("0")
+        power = len(digits) - len(fraction) - 1 if digits else 0
+    return f"{sign}{digits[:1] or '0'}.{digits[1:] or '0'}E{power}"
 
 
 def string_of(number: Number) -> str:

@@ -15,14 +15,14 @@ import polars as pl
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError
-from headrace.functions.values import literal_of
+from headrace.functions.numerals import double_text
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind
 from headrace.rdf.terms import Literal, Term
-from headrace.rdf.vocabulary import XSD_INTEGER
+from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 
 _VALUE: Final = "value"
 _GROUP: Final = "group"
@@ -133,7 +133,7 @@ def _counts(frame: pl.DataFrame, groups: int) -> pl.Series:
 def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
     """The ids of whole numbers, made once for each of them."""
     distinct = numbers.unique()
-    ids = dictionary.encode_all([Literal(str(number), XSD_INTEGER) for number in distinct])
+    ids = dictionary.encode_texts([f'"{number}"^^<{XSD_INTEGER}>' for number in distinct])
     return numbers.replace_strict(distinct, ids, return_dtype=pl.Int64)
 
 
@@ -170,13 +170,15 @@ def _quick(
 def _extremes(
     function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
 ) -> pl.Series:
-    """The least or greatest term; of equal numbers the one whose text comes first counts."""
-    distinct = numbers.unique()
-    texts = dictionary.texts(distinct[_VALUE])
-    ordered = distinct.with_columns(texts.alias("text")).sort(
-        NUMBER, "text", descending=[function == "MAX", function == "MAX"]
-    )
-    found = ordered.group_by(_GROUP, maintain_order=True).first()
+    """The least or greatest term; among equal numbers their texts decide."""
+    best = pl.col(NUMBER).min() if function == "MIN" else pl.col(NUMBER).max()
+    reached = numbers.filter(pl.col(NUMBER) == best.over(_GROUP)).unique()
+    if reached[_GROUP].n_unique() < reached.height:
+        texts = dictionary.texts(reached[_VALUE])
+        reached = reached.with_columns(texts.alias("text")).sort(
+            "text", descending=function == "MAX"
+        )
+    found = reached.group_by(_GROUP, maintain_order=True).first()
     return every.join(found, on=_GROUP, how="left", maintain_order="left")[_VALUE]
 
 
@@ -186,10 +188,10 @@ def _doubles(
     """Exactly rounded sums, which do not depend on the order of their terms."""
     lists = numbers.group_by(_GROUP).agg(pl.col(NUMBER))
     results = [
-        literal_of(fsum(values) / (len(values) if function == "AVG" else 1))
+        f'"{double_text(fsum(values) / (len(values) if function == "AVG" else 1))}"^^<{XSD_DOUBLE}>'
         for values in lists[NUMBER].to_list()
     ]
-    found = lists.select(_GROUP).with_columns(dictionary.encode_all(results).alias(_VALUE))
+    found = lists.select(_GROUP).with_columns(dictionary.encode_texts(results).alias(_VALUE))
     joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
     zero = dictionary.encode(Literal("0", XSD_INTEGER))
     return joined[_VALUE].fill_null(zero)

@@ -143,7 +143,7 @@ def _described(
             wanted.add(dictionary.encode(target))
         elif found.has(target):
             wanted.update(found.frame[column(target)].drop_nulls().to_list())
-    frame, _ = data.selected()
+    frame = data.statements()
     described: set[TermId] = set()
     while wanted - described:
         new = wanted - described

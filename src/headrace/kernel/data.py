@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
 
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, QUADS, SUBJECT
+from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
 from headrace.rdf.ids import TermId
 
+_WORTH_AN_INDEX: Final = 50_000
+"""So many statements are put apart by predicate, so that a pattern looks at few of them."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Quads:
     """Statements: the same at every instant, or each in the windows between two closes.
 
@@ -23,6 +28,23 @@ class Quads:
 
     frame: pl.DataFrame
     instants: range | None = None
+
+    def with_predicate(self, predicate: TermId | None) -> pl.DataFrame:
+        """The statements with a predicate, or all of them; large data are put apart only once."""
+        if predicate is None:
+            return self.frame
+        if self.frame.height < _WORTH_AN_INDEX:
+            return self.frame.filter(pl.col(PREDICATE) == predicate)
+        return self._by_predicate.get((predicate,), self.frame.clear())
+
+    @cached_property
+    def _by_predicate(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        return self.frame.partition_by(PREDICATE, as_dict=True)
+
+    @cached_property
+    def has_named_graphs(self) -> bool:
+        """Whether some statement stands in a named graph."""
+        return self.frame[GRAPH].null_count() < self.frame.height
 
     @property
     def keyed(self) -> bool:
@@ -88,24 +110,33 @@ class Data:
         # A graph that is named but empty is still there to be looked into.
         return sorted(set(self.named))
 
-    def selected(self) -> tuple[pl.DataFrame, bool]:
-        """The statements of the active graph, and whether equal triples must be made one."""
-        frame = self.quads.frame
+    @property
+    def merges(self) -> bool:
+        """Whether equal triples of several graphs must be made one."""
+        return isinstance(self.active, DefaultGraph) and len(self.default) > 1
+
+    def conditions(self) -> list[pl.Expr]:
+        """What makes a statement one of the active graph."""
         match self.active:
             case DefaultGraph():
-                return frame.filter(_among(self.default)), len(self.default) > 1
+                if self.default == (None,) and not self.quads.has_named_graphs:
+                    return []
+                return [_among(self.default)]
             case NamedGraph(name):
                 visible = self.named is None or name in self.named
-                return (frame.filter(pl.col(GRAPH) == name) if visible else frame.clear()), False
+                return [pl.col(GRAPH) == name if visible else pl.lit(value=False)]
             case EachNamedGraph():
-                named = pl.col(GRAPH).is_not_null()
-                if self.named is not None:
-                    named = pl.col(GRAPH).is_in(list(self.named))
-                return frame.filter(named), False
+                if self.named is None:
+                    return [pl.col(GRAPH).is_not_null()]
+                return [pl.col(GRAPH).is_in(list(self.named))]
+
+    def statements(self) -> pl.DataFrame:
+        """All statements of the active graph."""
+        return self.quads.frame.filter(*self.conditions())
 
     def nodes(self) -> pl.DataFrame:
         """Every subject and object of the active graph, for paths of no length."""
-        frame, _ = self.selected()
+        frame = self.statements()
         key = self.quads.key
         graph = [GRAPH] if isinstance(self.active, EachNamedGraph) else []
         return pl.concat(

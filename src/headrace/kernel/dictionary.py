@@ -7,17 +7,22 @@ learnt, and is a loud error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.errors import DataError, InternalError
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
+from headrace.kernel.index import IdIndex
 from headrace.kernel.texts import read_term
 from headrace.kernel.values import VALUES, values
 from headrace.rdf.ids import TermId, quoted_id, text_id
 from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
-KNOWN = pl.Schema({**TERMS, **VALUES})
+_KNOWN: Final = pl.Schema({**TERMS, **VALUES})
+_MOST_INDEXES: Final = 8
+"""New terms get an index of their own, until there are so many that one for all is better."""
 
 
 class Dictionary:
@@ -26,7 +31,8 @@ class Dictionary:
     def __init__(self, seed: int = 0) -> None:
         """Start with no terms; the seed is that of the deployment."""
         self.seed = seed
-        self._known = KNOWN.to_frame()
+        self._known = _KNOWN.to_frame()
+        self._indexes: list[tuple[int, IdIndex]] = []
         self._quoted = QUOTED.to_frame()
         self._terms: dict[TermId, Term] = {}
         self._ids: dict[Term, TermId] = {}
@@ -44,18 +50,19 @@ class Dictionary:
         found = self._ids.get(term)
         if found is not None:
             return found
+        text = canonical(term)
         if isinstance(term, QuotedTriple):
             subject, predicate = self.encode(term.subject), self.encode(term.predicate)
             object_ = self.encode(term.object)
             identity = quoted_id(subject, predicate, object_, self.seed)
             self._new_quoted.append((identity, subject, predicate, object_))
         else:
-            identity = text_id(canonical(term).encode(), self.seed)
+            identity = text_id(text.encode(), self.seed)
         earlier = self._terms.setdefault(identity, term)
         if earlier != term:
-            raise _collision(canonical(earlier), canonical(term))
+            raise _collision(canonical(earlier), text)
         self._ids[term] = identity
-        self._new[identity] = canonical(term)
+        self._new[identity] = text
         return identity
 
     def encode_all(self, terms: Sequence[Term | None]) -> pl.Series:
@@ -64,6 +71,12 @@ class Dictionary:
         return pl.Series(
             ID, [None if term is None else encode(term) for term in terms], dtype=pl.Int64
         )
+
+    def encode_texts(self, texts: Sequence[str]) -> pl.Series:
+        """The ids of terms by their canonical texts, none of which is a quoted triple."""
+        ids = [text_id(text.encode(), self.seed) for text in texts]
+        self._new.update(zip(ids, texts, strict=True))
+        return pl.Series(ID, ids, dtype=pl.Int64)
 
     def encode_quads(self, quads: Iterable[Quad]) -> pl.DataFrame:
         """Statements as columns of ids, each once; a null graph is the default graph."""
@@ -85,28 +98,45 @@ class Dictionary:
         Raises:
             DataError: two different terms have the same id.
         """
-        fresh = terms.select(*TERMS).unique(maintain_order=True)
-        both = fresh.join(self.known.select(*TERMS), on=ID, how="inner")
-        differing = both.filter(pl.col(TEXT) != pl.col(f"{TEXT}_right"))
+        self._flush()
+        self._add(terms.select(*TERMS))
+
+    def _add(self, terms: pl.DataFrame) -> None:
+        fresh = terms.unique(maintain_order=True)
         twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
-        if not differing.is_empty():
-            raise _collision(*differing.select(f"{TEXT}_right", TEXT).row(0))
         if not twice.is_empty():
             raise _collision(*twice[TEXT].head(2))
-        new = fresh.join(self.known, on=ID, how="anti", maintain_order="left")
-        self._known = pl.concat([self._known, new.hstack(values(new[TEXT]))])
+        places = self._positions(fresh[ID])
+        earlier = self._known[TEXT].gather(places)
+        differing = fresh.filter(earlier != fresh[TEXT])
+        if not differing.is_empty():
+            one = earlier.filter(earlier != fresh[TEXT])
+            raise _collision(one[0], differing[TEXT][0])
+        new = fresh.filter(places.is_null())
+        self._append(new.hstack(values(new[TEXT])))
         for text in new.filter(pl.col(TEXT).str.starts_with("<<"))[TEXT]:
             self.encode(read_term(text))
+
+    def _append(self, new: pl.DataFrame) -> None:
+        if new.is_empty():
+            return
+        offset = self._known.height
+        self._known = pl.concat([self._known, new])
+        self._indexes.append((offset, IdIndex(new[ID].to_numpy())))
+        if len(self._indexes) > _MOST_INDEXES:
+            self._indexes = [(0, IdIndex(self._known[ID].to_numpy()))]
+
+    def _flush(self) -> None:
+        """Put terms that came one by one with the others."""
+        if self._new:
+            new, self._new = self._new, {}
+            frame = pl.DataFrame({ID: list(new), TEXT: list(new.values())}, schema=TERMS)
+            self._add(frame)
 
     @property
     def known(self) -> pl.DataFrame:
         """All terms: id, text, kind, number and truth."""
-        if self._new:
-            new = pl.DataFrame(
-                {ID: list(self._new), TEXT: list(self._new.values())}, schema=TERMS
-            ).join(self._known, on=ID, how="anti", maintain_order="left")
-            self._new = {}
-            self._known = pl.concat([self._known, new.hstack(values(new[TEXT]))])
+        self._flush()
         return self._known
 
     @property
@@ -128,37 +158,53 @@ class Dictionary:
             new = parts.unique().to_frame().join(kept, on=ID, how="anti")
             kept = pl.concat([kept, new])
             quoted = self.quoted.join(new, on=ID, how="semi")
-        self._known = self.known.join(kept, on=ID, how="semi", maintain_order="left")
+        known = self.known.join(kept, on=ID, how="semi", maintain_order="left")
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
+        self._known, self._indexes = _KNOWN.to_frame(), []
         self._terms, self._ids = {}, {}
+        self._append(known)
 
     # -- decoding --------------------------------------------------------------------------
 
+    def _positions(self, ids: pl.Series) -> pl.Series:
+        """Where the terms of a column stand; null for what is unbound or not known."""
+        array = ids.fill_null(0).to_numpy()
+        found = np.full(array.size, -1, dtype=np.int64)
+        for offset, index in self._indexes:
+            missing = np.flatnonzero(found < 0)
+            if missing.size == 0:
+                break
+            places = index.positions(array[missing])
+            there = places >= 0
+            found[missing[there]] = places[there] + offset
+        frame = pl.DataFrame({"found": found, "bound": ids.is_not_null()})
+        known = pl.col("bound") & (pl.col("found") >= 0)
+        return frame.select(pl.when(known).then(pl.col("found"))).to_series()
+
     def values_of(self, ids: pl.Series) -> pl.DataFrame:
         """Kind, number and truth of each id of a column; all null where it is unbound."""
-        frame = ids.rename(ID).to_frame()
-        return frame.join(
-            self.known.select(ID, *VALUES), on=ID, how="left", maintain_order="left"
-        ).drop(ID)
+        known = self.known
+        places = self._positions(ids)
+        return pl.DataFrame([known[name].gather(places) for name in VALUES])
 
     def texts(self, ids: pl.Series) -> pl.Series:
         """The canonical forms of terms; an unbound value has none."""
-        frame = ids.rename(ID).to_frame()
-        found = frame.join(self.known.select(*TERMS), on=ID, how="left", maintain_order="left")
-        if found[TEXT].null_count() != ids.null_count():
+        known = self.known
+        places = self._positions(ids)
+        if places.null_count() != ids.null_count():
             raise InternalError("a solution has a term that no dictionary holds")
-        return found[TEXT]
+        return known[TEXT].gather(places)
 
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""
-        distinct = ids.drop_nulls().unique()
-        missing = [identity for identity in distinct.to_list() if identity not in self._terms]
+        terms = self._terms
+        wanted = ids.to_list()
+        missing = list({identity for identity in wanted if identity not in terms} - {None})
         if missing:
             column = pl.Series(ID, missing, dtype=pl.Int64)
             for identity, text in zip(missing, self.texts(column), strict=True):
-                self._terms[identity] = read_term(text)
-        terms = self._terms
-        return [None if identity is None else terms[identity] for identity in ids.to_list()]
+                terms[identity] = read_term(text)
+        return [None if identity is None else terms[identity] for identity in wanted]
 
 
 def _collision(one: str, other: str) -> DataError:

@@ -122,8 +122,12 @@ class Expressions:
         return decided.scatter(rows, answers)
 
     def _side(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.DataFrame:
-        ids = self._ids(expression, solutions)
-        return self.dictionary.values_of(ids).with_columns(ids.alias("id"))
+        if isinstance(expression, Variable):
+            ids = self._ids(expression, solutions)
+            return self.dictionary.values_of(ids).with_columns(ids.alias("id"))
+        one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
+        worth = self.dictionary.values_of(one).with_columns(one)
+        return pl.DataFrame([each.new_from_index(0, solutions.height) for each in worth])
 
     # -- values ----------------------------------------------------------------------------
 

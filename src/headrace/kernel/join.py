@@ -164,9 +164,18 @@ def _matched(
     if not on:
         budget.check(left.height * right.height, "a join without a shared variable")
         return left.join(right, how="cross")
-    if left.height * right.height > budget.rows:
+    if (
+        left.height * right.height > budget.rows
+        and not _is_key(right, on)
+        and not _is_key(left, on)
+    ):
         budget.check(_size(left, right, on), f"a join on {', '.join(on)}")
     return left.join(right, on=on, how="inner")
+
+
+def _is_key(frame: pl.DataFrame, on: list[str]) -> bool:
+    """Whether no two rows agree on some columns, so that a join with them makes few rows."""
+    return frame.select(on).n_unique() == frame.height
 
 
 def _size(left: pl.DataFrame, right: pl.DataFrame, on: list[str]) -> int:

@@ -14,8 +14,10 @@ from headrace.algebra.operators import (
 )
 from headrace.functions.ordering import order_key
 from headrace.kernel.columns import INSTANT
+from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.values import NUMBER
 
 _RANK = "rank"
 
@@ -44,10 +46,26 @@ def ordered(
 def _ranks(ids: pl.Series, expressions: Expressions) -> pl.Series:
     """The place of each term in the order of terms; equal values have equal places."""
     distinct = ids.unique()
+    quick = _quick_ranks(ids, distinct, expressions.dictionary)
+    if quick is not None:
+        return quick
     terms = expressions.dictionary.terms(distinct)
     sorted_terms = sorted(zip(terms, distinct, strict=True), key=lambda pair: order_key(pair[0]))
     places = {identity: place for place, (_, identity) in enumerate(sorted_terms)}
     return ids.replace_strict(list(places), list(places.values()), return_dtype=pl.Int64)
+
+
+def _quick_ranks(ids: pl.Series, distinct: pl.Series, dictionary: Dictionary) -> pl.Series | None:
+    """The same on columns, if all terms are plain numbers."""
+    values = dictionary.values_of(distinct)
+    if values[NUMBER].null_count() != distinct.null_count():
+        return None
+    numbers = dictionary.values_of(ids)[NUMBER]
+    if values[NUMBER].n_unique() == distinct.len():
+        return numbers
+    texts = dictionary.texts(ids)
+    order = pl.DataFrame({NUMBER: numbers, "text": texts})
+    return order.select(pl.struct(NUMBER, "text").rank("dense")).to_series()
 
 
 def distinct(solutions: Solutions) -> Solutions:

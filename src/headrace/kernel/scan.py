@@ -55,13 +55,14 @@ def scan(data: Data, pattern: TriplePattern, dictionary: Dictionary) -> Solution
     """The solutions of a triple pattern; equal triples of a graph are one."""
     places = _Places()
     for place, term in _parts(pattern):
-        places.add(place, term, dictionary)
+        if place != PREDICATE or not isinstance(term, Iri):
+            places.add(place, term, dictionary)
     if isinstance(data.active, EachNamedGraph):
         places.bind(GRAPH, column(data.active.variable))
-    frame, merge = data.selected()
-    found = at_instants(
-        frame.filter(*places.conditions), places.columns, data.quads.instants, merge
-    )
+    predicate = pattern.predicate
+    fixed = dictionary.encode(predicate) if isinstance(predicate, Iri) else None
+    matches = data.quads.with_predicate(fixed).filter(*data.conditions(), *places.conditions)
+    found = at_instants(matches, places.columns, data.quads.instants, data.merges)
     for hidden, quoted in places.quoted:
         found = _unquoted(found, hidden, quoted, dictionary)
     return Solutions(found, data.quads.keyed)

@@ -1,0 +1,50 @@
+"""Where an id stands among many: a lookup of whole columns in a few passes.
+
+Ids are hashes, so their first bits spread them evenly over buckets of one or two each. A column
+is looked up by going to each id's bucket and comparing what is there, entry by entry.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Positions: TypeAlias = npt.NDArray[np.int64]
+
+
+class IdIndex:
+    """Finds the positions of ids in the column that it was made of."""
+
+    def __init__(self, ids: npt.NDArray[np.int64]) -> None:
+        """Sort the ids into buckets; each id is there once."""
+        self._order: Positions = np.argsort(ids.view(np.uint64), kind="stable").astype(np.int64)
+        self._sorted = ids[self._order]
+        self._bits = max(1, int(ids.size).bit_length() + 1)
+        counts = np.bincount(self._buckets(self._sorted), minlength=1 << self._bits)
+        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._deepest = int(counts.max(initial=0))
+
+    def _buckets(self, ids: npt.NDArray[np.int64]) -> Positions:
+        return (ids.view(np.uint64) >> np.uint64(64 - self._bits)).astype(np.int64)
+
+    def positions(self, ids: npt.NDArray[np.int64]) -> Positions:
+        """The position of each id, -1 if it is not there.
+
+        >>> IdIndex(np.array([7, -3, 9])).positions(np.array([9, 8, 7])).tolist()
+        [2, -1, 0]
+        """
+        found = np.full(ids.size, -1, dtype=np.int64)
+        buckets = self._buckets(np.ascontiguousarray(ids))
+        places, ends = self._starts[buckets], self._starts[buckets + 1]
+        open_rows = np.flatnonzero(places < ends)
+        for step in range(self._deepest):
+            candidates = places[open_rows] + step
+            equal = self._sorted[candidates] == ids[open_rows]
+            found[open_rows[equal]] = self._order[candidates[equal]]
+            further = ~equal & (candidates + 1 < ends[open_rows])
+            open_rows = open_rows[further]
+            if open_rows.size == 0:
+                break
+        return found
