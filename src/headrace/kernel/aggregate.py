@@ -27,6 +27,7 @@ from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 _VALUE: Final = "value"
 _GROUP: Final = "group"
 _LARGEST: Final = 2**53
+_NUMERIC: Final = ("SUM", "AVG", "MIN", "MAX")
 
 
 def group(
@@ -109,14 +110,24 @@ def _aggregated(
         if call.distinct:
             counted = counted.unique()
         return _integers(_counts(counted, groups), dictionary)
-    ids = expressions.value(call.argument, solutions)
-    frame = pl.DataFrame({_GROUP: numbered, _VALUE: ids})
+    frame = _arguments(call, solutions, expressions).with_columns(numbered.alias(_GROUP))
     if call.distinct:
         frame = frame.unique(maintain_order=True)
     if call.function == "COUNT":
         return _integers(_counts(frame.drop_nulls(_VALUE), groups), dictionary)
     quick = _quick(call.function, frame, groups, dictionary)
     return quick if quick is not None else _slow(call, frame, groups, dictionary)
+
+
+def _arguments(call: Aggregate, solutions: Solutions, expressions: Expressions) -> pl.DataFrame:
+    """What an aggregate is over: ids, and kinds and numbers where it works with them."""
+    if call.function in _NUMERIC and isinstance(call.argument, Variable):
+        return expressions.worth(call.argument, solutions).rename({"id": _VALUE})
+    assert call.argument is not None, "COUNT(*) has been done"
+    ids = expressions.value(call.argument, solutions).alias(_VALUE)
+    if call.function not in _NUMERIC:
+        return ids.to_frame()
+    return expressions.dictionary.values_of(ids).select(KIND, NUMBER).with_columns(ids)
 
 
 def _rows(solutions: Solutions, distinct: bool) -> pl.DataFrame:
@@ -144,14 +155,13 @@ def _quick(
     function: str, frame: pl.DataFrame, groups: int, dictionary: Dictionary
 ) -> pl.Series | None:
     """The aggregate on columns, if every value is a plain number of one kind and none an error."""
-    if function not in {"SUM", "AVG", "MIN", "MAX"} or frame.is_empty():
+    if function not in _NUMERIC or frame.is_empty() or frame[NUMBER].null_count():
         return None
-    values = dictionary.values_of(frame[_VALUE])
-    kinds = values[KIND].unique()
-    if values[NUMBER].null_count() or len(kinds) != 1:
+    kinds = frame[KIND].unique()
+    if len(kinds) != 1:
         return None
     every = pl.DataFrame({_GROUP: range(groups)}, schema={_GROUP: pl.UInt32})
-    numbers = frame.with_columns(values[NUMBER])
+    numbers = frame.select(_GROUP, _VALUE, NUMBER)
     if function in {"MIN", "MAX"}:
         return _extremes(function, numbers, every, dictionary)
     if function == "SUM" and kinds[0] == Kind.INTEGER:

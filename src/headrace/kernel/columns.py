@@ -37,6 +37,16 @@ QUOTED: Final = pl.Schema(dict.fromkeys((ID, SUBJECT, PREDICATE, OBJECT), pl.Int
 QUADS: Final = pl.Schema(dict.fromkeys(STATEMENT, pl.Int64))
 
 
+def kind_of(name: str) -> str:
+    """The column with the kinds of a variable's terms, where a scan has brought it along."""
+    return f"kind {name}"
+
+
+def number_of(name: str) -> str:
+    """The column with the numbers of a variable's terms, where a scan has brought it along."""
+    return f"number {name}"
+
+
 def column(variable: Variable) -> str:
     """The column of a variable, which no column above can be mistaken for.
 

@@ -11,6 +11,8 @@ import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.values import KIND, NUMBER
 from headrace.rdf.ids import TermId
 
 _WORTH_AN_INDEX: Final = 50_000
@@ -33,9 +35,26 @@ class Quads:
         """The statements with a predicate, or all of them; large data are put apart only once."""
         if predicate is None:
             return self.frame
-        if self.frame.height < _WORTH_AN_INDEX:
+        if not self.is_indexed:
             return self.frame.filter(pl.col(PREDICATE) == predicate)
         return self._by_predicate.get((predicate,), self.frame.clear())
+
+    def with_values(self, predicate: TermId, dictionary: Dictionary) -> pl.DataFrame:
+        """The same with the kinds and numbers of the objects, which are looked up only once."""
+        if predicate not in self._valued:
+            statements = self.with_predicate(predicate)
+            worth = dictionary.values_of(statements[OBJECT]).select(KIND, NUMBER)
+            self._valued[predicate] = statements.hstack(worth)
+        return self._valued[predicate]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the statements are put apart by predicate."""
+        return self.frame.height >= _WORTH_AN_INDEX
+
+    @cached_property
+    def _valued(self) -> dict[TermId, pl.DataFrame]:
+        return {}
 
     @cached_property
     def _by_predicate(self) -> dict[tuple[object, ...], pl.DataFrame]:

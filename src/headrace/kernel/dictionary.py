@@ -99,13 +99,14 @@ class Dictionary:
             DataError: two different terms have the same id.
         """
         self._flush()
-        self._add(terms.select(*TERMS))
-
-    def _add(self, terms: pl.DataFrame) -> None:
-        fresh = terms.unique(maintain_order=True)
+        fresh = terms.select(*TERMS).unique(maintain_order=True)
         twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
         if not twice.is_empty():
             raise _collision(*twice[TEXT].head(2))
+        self._add(fresh)
+
+    def _add(self, fresh: pl.DataFrame) -> None:
+        """Add terms whose ids differ from each other."""
         places = self._positions(fresh[ID])
         earlier = self._known[TEXT].gather(places)
         differing = fresh.filter(earlier != fresh[TEXT])
@@ -121,10 +122,12 @@ class Dictionary:
         if new.is_empty():
             return
         offset = self._known.height
-        self._known = pl.concat([self._known, new])
-        self._indexes.append((offset, IdIndex(new[ID].to_numpy())))
-        if len(self._indexes) > _MOST_INDEXES:
-            self._indexes = [(0, IdIndex(self._known[ID].to_numpy()))]
+        if len(self._indexes) == _MOST_INDEXES:
+            offset, new, self._indexes = 0, pl.concat([self._known, new]), []
+        # An index looks ids up in a column that is sorted as unsigned numbers.
+        ordered = new.sort(pl.col(ID).reinterpret(signed=False))
+        self._known = pl.concat([self._known, ordered]) if offset else ordered
+        self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
 
     def _flush(self) -> None:
         """Put terms that came one by one with the others."""

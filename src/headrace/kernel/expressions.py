@@ -22,7 +22,7 @@ from headrace.functions.errors import ExpressionError
 from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
 from headrace.functions.logic import truth
 from headrace.functions.values import FALSE, TRUE
-from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, TRUTH, Kind
@@ -123,11 +123,20 @@ class Expressions:
 
     def _side(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.DataFrame:
         if isinstance(expression, Variable):
-            ids = self._ids(expression, solutions)
-            return self.dictionary.values_of(ids).with_columns(ids.alias("id"))
+            return self.worth(expression, solutions)
         one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
-        worth = self.dictionary.values_of(one).with_columns(one)
-        return pl.DataFrame([each.new_from_index(0, solutions.height) for each in worth])
+        constant = self.dictionary.values_of(one).with_columns(one)
+        return pl.DataFrame([each.new_from_index(0, solutions.height) for each in constant])
+
+    def worth(self, variable: Variable, solutions: Solutions) -> pl.DataFrame:
+        """The id, kind and number of a variable in each solution."""
+        name, frame = column(variable), solutions.frame
+        if number_of(name) in frame.columns:
+            return pl.DataFrame(
+                {"id": frame[name], KIND: frame[kind_of(name)], NUMBER: frame[number_of(name)]}
+            )
+        ids = self._ids(variable, solutions)
+        return self.dictionary.values_of(ids).select(KIND, NUMBER).with_columns(ids.alias("id"))
 
     # -- values ----------------------------------------------------------------------------
 

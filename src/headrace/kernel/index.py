@@ -15,15 +15,14 @@ Positions: TypeAlias = npt.NDArray[np.int64]
 
 
 class IdIndex:
-    """Finds the positions of ids in the column that it was made of."""
+    """Finds the positions of ids in a column of them, sorted as unsigned numbers."""
 
     def __init__(self, ids: npt.NDArray[np.int64]) -> None:
-        """Sort the ids into buckets; each id is there once."""
-        self._order: Positions = np.argsort(ids.view(np.uint64), kind="stable").astype(np.int64)
-        self._sorted = ids[self._order]
-        self._bits = max(1, int(ids.size).bit_length() + 1)
+        """Note where each bucket begins; each id is there once."""
+        self._sorted = ids
+        self._bits = max(1, int(ids.size).bit_length())
         counts = np.bincount(self._buckets(self._sorted), minlength=1 << self._bits)
-        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
         self._deepest = int(counts.max(initial=0))
 
     def _buckets(self, ids: npt.NDArray[np.int64]) -> Positions:
@@ -32,8 +31,8 @@ class IdIndex:
     def positions(self, ids: npt.NDArray[np.int64]) -> Positions:
         """The position of each id, -1 if it is not there.
 
-        >>> IdIndex(np.array([7, -3, 9])).positions(np.array([9, 8, 7])).tolist()
-        [2, -1, 0]
+        >>> IdIndex(np.array([7, 9, -3])).positions(np.array([9, 8, -3])).tolist()
+        [1, -1, 2]
         """
         found = np.full(ids.size, -1, dtype=np.int64)
         buckets = self._buckets(np.ascontiguousarray(ids))
@@ -42,7 +41,7 @@ class IdIndex:
         for step in range(self._deepest):
             candidates = places[open_rows] + step
             equal = self._sorted[candidates] == ids[open_rows]
-            found[open_rows[equal]] = self._order[candidates[equal]]
+            found[open_rows[equal]] = candidates[equal]
             further = ~equal & (candidates + 1 < ends[open_rows])
             open_rows = open_rows[further]
             if open_rows.size == 0:

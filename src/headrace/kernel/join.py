@@ -31,6 +31,8 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     shared = _shared(left, right)
     on = [*(left.key if right.keyed else []), *shared]
     others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
+    known = [name for name in left.frame.columns if name not in on and name != INSTANT]
+    others = others.drop(known, strict=False)  # values that the left side has brought along too
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
         return left.with_frame(_matched(left.frame, others, on, budget).drop(_OTHER, strict=False))
     parts = [

@@ -17,10 +17,13 @@ from headrace.kernel.columns import (
     PREDICATE,
     SUBJECT,
     column,
+    kind_of,
+    number_of,
 )
 from headrace.kernel.data import Data, EachNamedGraph
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.values import KIND, NUMBER
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
 
 
@@ -51,8 +54,16 @@ class _Places:
             self.columns[name] = place
 
 
-def scan(data: Data, pattern: TriplePattern, dictionary: Dictionary) -> Solutions:
-    """The solutions of a triple pattern; equal triples of a graph are one."""
+def scan(
+    data: Data,
+    pattern: TriplePattern,
+    dictionary: Dictionary,
+    valued: frozenset[Variable] = frozenset(),
+) -> Solutions:
+    """The solutions of a triple pattern; equal triples of a graph are one.
+
+    Kinds and numbers of the variables that are valued come along where they are at hand.
+    """
     places = _Places()
     for place, term in _parts(pattern):
         if place != PREDICATE or not isinstance(term, Iri):
@@ -61,7 +72,13 @@ def scan(data: Data, pattern: TriplePattern, dictionary: Dictionary) -> Solution
         places.bind(GRAPH, column(data.active.variable))
     predicate = pattern.predicate
     fixed = dictionary.encode(predicate) if isinstance(predicate, Iri) else None
-    matches = data.quads.with_predicate(fixed).filter(*data.conditions(), *places.conditions)
+    if fixed is not None and pattern.object in valued and data.quads.is_indexed:
+        name = column(pattern.object)
+        places.columns |= {kind_of(name): KIND, number_of(name): NUMBER}
+        statements = data.quads.with_values(fixed, dictionary)
+    else:
+        statements = data.quads.with_predicate(fixed)
+    matches = statements.filter(*data.conditions(), *places.conditions)
     found = at_instants(matches, places.columns, data.quads.instants, data.merges)
     for hidden, quoted in places.quoted:
         found = _unquoted(found, hidden, quoted, dictionary)

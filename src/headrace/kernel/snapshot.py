@@ -8,7 +8,13 @@ from typing import assert_never
 
 import polars as pl
 
-from headrace.algebra.expressions import Expression, TriplePattern, Variable
+from headrace.algebra.expressions import (
+    Aggregate,
+    Expression,
+    Operation,
+    TriplePattern,
+    Variable,
+)
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
@@ -31,13 +37,13 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.walk import expressions
+from headrace.algebra.walk import arguments, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
-from headrace.kernel.data import Data, EachNamedGraph, NamedGraph
+from headrace.kernel.data import Active, Data, EachNamedGraph, NamedGraph
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions, depends_on_instant, row_seeds
@@ -85,7 +91,18 @@ class Surroundings:
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    return _Snapshot(around, data).solutions(operator)
+    return _Snapshot(around, data, _valued(operator)).solutions(operator)
+
+
+def _valued(operator: Operator) -> frozenset[Variable]:
+    """The variables whose values are compared or summed up, not only passed on."""
+    found: set[Variable] = set()
+    for each in within(operator):
+        for expression in expressions(each):
+            for part in parts(expression):
+                if isinstance(part, Operation | Aggregate):
+                    found |= {term for term in arguments(part) if isinstance(term, Variable)}
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +111,7 @@ class _Snapshot:
 
     around: Surroundings
     data: Data
+    valued: frozenset[Variable] = frozenset()
 
     def solutions(self, operator: Operator) -> Solutions:
         found = self._solutions(operator)
@@ -223,7 +241,7 @@ class _Snapshot:
     def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary)
+            return scan(self.data, pattern, dictionary, self.valued)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
@@ -244,22 +262,25 @@ class _Snapshot:
 
     # -- graphs ----------------------------------------------------------------------------
 
+    def _within(self, active: Active) -> _Snapshot:
+        return _Snapshot(self.around, self.data.within(active), self.valued)
+
     def _graph(self, name: Variable | Iri, source: Operator) -> Solutions:
         if isinstance(name, Iri):
             active = NamedGraph(self.around.dictionary.encode(name))
             if active.name not in self.data.graph_names():
                 return nothing()
-            return _Snapshot(self.around, self.data.within(active)).solutions(source)
+            return self._within(active).solutions(source)
         if follows_graph(source, name):
             active_each = EachNamedGraph(name)
-            return _Snapshot(self.around, self.data.within(active_each)).solutions(source)
+            return self._within(active_each).solutions(source)
         return self._graph_by_graph(name, source)
 
     def _graph_by_graph(self, name: Variable, source: Operator) -> Solutions:
         """The solutions in each named graph, with its name; a graph need not hold a match."""
         branches = []
         for identity in self.data.graph_names():
-            inner = _Snapshot(self.around, self.data.within(NamedGraph(identity)))
+            inner = self._within(NamedGraph(identity))
             frame = pl.DataFrame(
                 {INSTANT: [0], column(name): [identity]},
                 schema={INSTANT: pl.Int64, column(name): pl.Int64},

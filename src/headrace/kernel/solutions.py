@@ -16,7 +16,8 @@ class Solutions:
     """A multiset of solutions.
 
     Attributes:
-        frame: `instant`, and a column of term ids for each variable; null is unbound.
+        frame: `instant`, and a column of term ids for each variable; null is unbound. Kinds and
+            numbers that a scan brought along may stand beside; no operator depends on them.
         keyed: whether they differ from instant to instant. What is the same at every instant is
             computed and joined only once, and its `instant` says nothing.
     """
@@ -26,8 +27,8 @@ class Solutions:
 
     @property
     def names(self) -> list[str]:
-        """The columns of variables."""
-        return [name for name in self.frame.columns if name != INSTANT]
+        """The columns of variables; there may be columns of their values beside them."""
+        return [name for name in self.frame.columns if name.startswith("?")]
 
     @property
     def key(self) -> list[str]:
