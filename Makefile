@@ -4,6 +4,7 @@
 #   make test    set up, then lint, types and tests: what CI runs
 #   make check   set up, then lint and types only
 #   make bench   set up, then the benchmarks
+#   make fuzz    set up, then ten thousand random queries against pyoxigraph
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ STAMP  := $(VENV)/.set-up
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench clean
+.PHONY: demo test check lint types bench fuzz clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -33,6 +34,9 @@ types: $(STAMP)
 
 bench: $(STAMP)
 	@set -e; for name in $(basename $(notdir $(wildcard benchmarks/[!_]*.py))); do $(BIN)/headrace bench $$name; done
+
+fuzz: $(STAMP)
+	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 NODES = ("a", "b", "c", "d")
 PROPERTIES = ("p", "q", "r")
+# pyoxigraph writes literals anew when it stores them, so all are as it writes them.
 NUMBERS = (
     "1",
     "2",
-    "2.0",
+    "2.5",
     "3.5",
     "1e0",
     "-1",
@@ -29,11 +30,13 @@ statements = st.builds("{} {} {} .".format, nodes, properties, values)
 
 @st.composite
 def datasets(draw: st.DrawFn) -> str:
-    """TriG with a default graph and two named ones."""
+    """TriG with a default graph and two named ones.
+
+    The named ones are not empty: whether an empty graph is there at all, stores may decide.
+    """
     default = draw(st.lists(statements, max_size=14))
-    graphs = [
-        f":{name} {{ {' '.join(draw(st.lists(statements, max_size=5)))} }}" for name in ("g", "h")
-    ]
+    some = st.lists(statements, min_size=1, max_size=5).map(" ".join)
+    graphs = [f":{name} {{ {draw(some)} }}" for name in ("g", "h")]
     prefixes = "@prefix : <http://x/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> ."
     return "\n".join([prefixes, *default, *graphs])
 
@@ -76,7 +79,6 @@ operands = st.one_of(variables, st.sampled_from(["1", "2", "3.5", '"x"', ":a"]))
 numeric = st.one_of(
     operands,
     st.builds("({} {} {})".format, operands, st.sampled_from("+-*/"), operands),
-    st.builds("STRLEN(STR({}))".format, variables),
     st.builds("COALESCE({}, {})".format, variables, operands),
     st.builds("IF(BOUND({}), {}, {})".format, variables, operands, operands),
 )

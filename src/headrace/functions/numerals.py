@@ -151,6 +151,12 @@ def double_text(value: float) -> str:
     if not math.isfinite(value):
         return _special(value)
     shortest = repr(value)
+    if shortest[0] > "0" and "e" not in shortest:  # most of them: positive, from 1 on
+        point = shortest.index(".")
+        fraction = shortest[point + 1 :]
+        rest = shortest[1:point]
+        digits = (rest.rstrip("0") or "0") if fraction == "0" else rest + fraction
+        return f"{shortest[0]}.{digits}E{point - 1}"
     sign = "-" if shortest[0] == "-" else ""
     mantissa, _, exponent = shortest.removeprefix("-").partition("e")
     if exponent:

@@ -52,6 +52,19 @@ class Quads:
         """Whether the statements are put apart by predicate."""
         return self.frame.height >= _WORTH_AN_INDEX
 
+    def is_functional(self, predicate: TermId) -> bool:
+        """Whether no subject has two objects of a predicate; known of large data only."""
+        if not self.is_indexed or self.keyed:
+            return False
+        if predicate not in self._functional:
+            subjects = self.with_predicate(predicate)[SUBJECT]
+            self._functional[predicate] = subjects.n_unique() == subjects.len()
+        return self._functional[predicate]
+
+    @cached_property
+    def _functional(self) -> dict[TermId, bool]:
+        return {}
+
     @cached_property
     def _valued(self) -> dict[TermId, pl.DataFrame]:
         return {}

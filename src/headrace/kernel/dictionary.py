@@ -37,6 +37,7 @@ class Dictionary:
         self._terms: dict[TermId, Term] = {}
         self._ids: dict[Term, TermId] = {}
         self._new: dict[TermId, str] = {}
+        self._made: set[TermId] = set()
         self._new_quoted: list[tuple[TermId, TermId, TermId, TermId]] = []
 
     # -- encoding --------------------------------------------------------------------------
@@ -74,8 +75,15 @@ class Dictionary:
 
     def encode_texts(self, texts: Sequence[str]) -> pl.Series:
         """The ids of terms by their canonical texts, none of which is a quoted triple."""
-        ids = [text_id(text.encode(), self.seed) for text in texts]
-        self._new.update(zip(ids, texts, strict=True))
+        seed, made = self.seed, self._made
+        ids = [text_id(text.encode(), seed) for text in texts]
+        new = {
+            identity: text
+            for identity, text in zip(ids, texts, strict=True)
+            if identity not in made
+        }
+        self._new.update(new)
+        made.update(new)
         return pl.Series(ID, ids, dtype=pl.Int64)
 
     def encode_quads(self, quads: Iterable[Quad]) -> pl.DataFrame:
@@ -164,7 +172,7 @@ class Dictionary:
         known = self.known.join(kept, on=ID, how="semi", maintain_order="left")
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
         self._known, self._indexes = _KNOWN.to_frame(), []
-        self._terms, self._ids = {}, {}
+        self._terms, self._ids, self._made = {}, {}, set()
         self._append(known)
 
     # -- decoding --------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.solutions import Solutions, complete
 
-_ROW = "row"
+_ROW = "?_:.row"  # named as a variable, so that it is carried along like one
 _OTHER = "instant of the other side"
 
 Condition = Callable[[Solutions], pl.Series]
@@ -34,7 +34,17 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     known = [name for name in left.frame.columns if name not in on and name != INSTANT]
     others = others.drop(known, strict=False)  # values that the left side has brought along too
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
-        return left.with_frame(_matched(left.frame, others, on, budget).drop(_OTHER, strict=False))
+        by_left, by_right = _identifies(left, on), _identifies(right, on)
+        if not (by_left or by_right):
+            _check_size(left.frame, others, on, budget)
+        found = (
+            left.frame.join(others, on=on, how="inner")
+            if on
+            else left.frame.join(others, how="cross")
+        )
+        # A row that meets at most one other one is still told from the rest by the same columns.
+        identified = left.identified_by if by_right else right.identified_by if by_left else None
+        return Solutions(found.drop(_OTHER, strict=False), left.keyed, identified)
     parts = [
         _coalesced(one, other, shared, on, budget)
         for one in _by_unbound(left.frame, shared)
@@ -163,16 +173,25 @@ def _coalesced(
 def _matched(
     left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget
 ) -> pl.DataFrame:
+    _check_size(left, right, on, budget)
+    return left.join(right, on=on, how="inner") if on else left.join(right, how="cross")
+
+
+def _identifies(solutions: Solutions, on: list[str]) -> bool:
+    """Whether some columns are known to tell all rows apart."""
+    return solutions.identified_by is not None and solutions.identified_by <= set(on)
+
+
+def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget) -> None:
     if not on:
         budget.check(left.height * right.height, "a join without a shared variable")
-        return left.join(right, how="cross")
+        return
     if (
         left.height * right.height > budget.rows
         and not _is_key(right, on)
         and not _is_key(left, on)
     ):
         budget.check(_size(left, right, on), f"a join on {', '.join(on)}")
-    return left.join(right, on=on, how="inner")
 
 
 def _is_key(frame: pl.DataFrame, on: list[str]) -> bool:

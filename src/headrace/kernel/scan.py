@@ -82,7 +82,11 @@ def scan(
     found = at_instants(matches, places.columns, data.quads.instants, data.merges)
     for hidden, quoted in places.quoted:
         found = _unquoted(found, hidden, quoted, dictionary)
-    return Solutions(found, data.quads.keyed)
+    identified = None
+    if fixed is not None and isinstance(pattern.subject, Variable) and not places.quoted:
+        functional = data.quads.is_functional(fixed)
+        identified = frozenset({column(pattern.subject)}) if functional else None
+    return Solutions(found, data.quads.keyed, identified)
 
 
 def _parts(pattern: TriplePattern) -> tuple[tuple[str, PatternTerm], ...]:

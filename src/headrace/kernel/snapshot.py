@@ -37,6 +37,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
+from headrace.algebra.scope import mentioned
 from headrace.algebra.walk import arguments, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
@@ -143,9 +144,7 @@ class _Snapshot:
             case Minus(left, right):
                 return minus(self.solutions(left), self.solutions(right), instants)
             case Filter(condition, source):
-                found = self._timely(self.solutions(source), condition)
-                kept = self.expressions.condition(condition, found)
-                return found.with_frame(found.frame.filter(kept.fill_null(value=False)))
+                return self._filtered(condition, source)
             case Extend():
                 return self._extended(operator)
             case Values(variables, rows):
@@ -226,10 +225,36 @@ class _Snapshot:
             return self.around.service(operator, left)
         return self.solutions(operator)
 
+    def _filtered(self, condition: Expression, source: Operator) -> Solutions:
+        if isinstance(source, Bgp) and len(source.patterns) > 1:
+            return self._filtered_bgp(condition, source)
+        found = self._timely(self.solutions(source), condition)
+        return found.filtered(self.expressions.condition(condition, found))
+
+    def _filtered_bgp(self, conditions: Expression, bgp: Bgp) -> Solutions:
+        """A filtered pattern; a condition on one triple is tested before that triple is joined."""
+        found = [self._pattern(pattern) for pattern in bgp.patterns]
+        late = []
+        for condition in conjuncts(conditions):
+            needed = {column(variable) for variable in mentioned(condition)}
+            place = next((at for at, part in enumerate(found) if needed <= set(part.names)), None)
+            if place is None or not needed or depends_on_instant(condition):
+                late.append(condition)
+            else:
+                part = found[place]
+                found[place] = part.filtered(self.expressions.condition(condition, part))
+        joined = self._joined(found)
+        for condition in late:
+            joined = self._timely(joined, condition)
+            joined = joined.filtered(self.expressions.condition(condition, joined))
+        return joined
+
     def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:
         if not patterns:
             return unit()
-        parts = [self._pattern(pattern) for pattern in patterns]
+        return self._joined([self._pattern(pattern) for pattern in patterns])
+
+    def _joined(self, parts: list[Solutions]) -> Solutions:
         estimates = [Estimate(frozenset(part.names), part.height) for part in parts]
         found: Solutions | None = None
         for position in greedy(estimates):
@@ -288,6 +313,15 @@ class _Snapshot:
             found = inner.solutions(source)
             branches.append(join(found, Solutions(frame), self.around.budget))
         return union(branches, self.around.instants) if branches else nothing([column(name)])
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The conditions that must all hold for a condition to hold."""
+    match condition:
+        case Operation("&&", arguments_):
+            return tuple(part for each in arguments_ for part in conjuncts(each))
+        case _:
+            return (condition,)
 
 
 def follows_graph(operator: Operator, name: Variable) -> bool:

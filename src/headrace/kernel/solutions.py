@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -20,10 +20,12 @@ class Solutions:
             numbers that a scan brought along may stand beside; no operator depends on them.
         keyed: whether they differ from instant to instant. What is the same at every instant is
             computed and joined only once, and its `instant` says nothing.
+        identified_by: columns on which no two rows agree, where some are known.
     """
 
     frame: pl.DataFrame
     keyed: bool = False
+    identified_by: frozenset[str] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -47,6 +49,10 @@ class Solutions:
     def with_frame(self, frame: pl.DataFrame) -> Solutions:
         """Other solutions of the same instants."""
         return Solutions(frame, self.keyed)
+
+    def filtered(self, kept: pl.Series) -> Solutions:
+        """The solutions for which a condition holds; one that is an error does not."""
+        return replace(self, frame=self.frame.filter(kept.fill_null(value=False)))
 
     def expanded(self, instants: Sequence[int]) -> Solutions:
         """The same solutions, repeated at each instant."""
