@@ -75,7 +75,7 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         (["check", "ASK {}", "--set", "bounds"], "expected --set KEY=VALUE, found 'bounds'"),
         (["check", "ASK {}", "--set", "profile=x"], "'profile' is sparql, csparql"),
         (["explain", "ASK {"], "the query ends too early"),
-        (["bench", "nothing"], "unknown benchmark 'nothing'; known are parse"),
+        (["bench", "nothing"], "unknown benchmark 'nothing'; known are kernel, parse"),
     ],
 )
 def test_a_wrong_option_is_explained(arguments: list[str], problem: str) -> None:
@@ -141,3 +141,21 @@ def test_quick_commands_load_nothing_heavy(command: list[str]) -> None:
         [sys.executable, "-c", script, *command], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_query_answers_over_files(tmp_path: Path) -> None:
+    path = tmp_path / "data.ttl"
+    path.write_text("<http://ex/ann> <http://ex/age> 41 . wrong .")
+    result = headrace("query", "SELECT ?a { ?s ?p ?a }", "--data", str(path), "--format", "csv")
+    assert result.exit_code == 0
+    assert result.stdout.split() == ["a", "41"]
+    assert "not read:" in result.stderr
+    as_graph = headrace("query", "DESCRIBE <http://ex/ann>", "--data", str(path))
+    assert "<http://ex/ann> <http://ex/age> 41 ." in as_graph.stdout
+
+
+def test_query_refuses_streams_and_unknown_formats() -> None:
+    stream = headrace("query", "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] { ?s ?p ?o }")
+    assert stream.exit_code == 2
+    assert "reads files" in stream.stderr
+    assert headrace("query", "ASK {}", "--format", "jsn").exit_code == 2

@@ -6,11 +6,12 @@ as a user before the host, a backslash or a decimal address, is refused rather t
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import quote, unquote
+
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 _PARTS: Final = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 # Strings, comments and IRIs are passed over; what remains is words, marks and stand-ins.
 _TOKENS: Final = re.compile(

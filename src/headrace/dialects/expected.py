@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 from lark import Token
 
 from headrace.dialects.hints import DIALECT_WORDS, Place, bare_iri, foreign, hint

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 from lark import Token
 
 from headrace.dialects.text import mismatched

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import QuerySyntaxError, Source, Span, TooLargeError
 

@@ -7,7 +7,7 @@ looked at here first, in linear time and without recursion.
 
 from __future__ import annotations
 
-import re
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import DataError
 from headrace.rdf.formats import Format

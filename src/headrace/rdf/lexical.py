@@ -7,7 +7,7 @@ a scan over hostile text linear.
 
 from __future__ import annotations
 
-import re
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 _ESCAPE = r"\\(?:[tbnrf\"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
 _LONG = rf'"""(?:[^"\\]++|{_ESCAPE}|"(?!""))*+"""' + rf"|'''(?:[^'\\]++|{_ESCAPE}|'(?!''))*+'''"

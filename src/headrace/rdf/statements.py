@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import DataError
 from headrace.rdf.options import Limits

@@ -7,9 +7,10 @@ empty string is as empty as an unbound variable. So what is read is text, but fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
+
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import DataError
 from headrace.rdf.lexical import position

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
+
+import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import DataError
 from headrace.rdf.scopes import UNSCOPED, Scope

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from headrace.background.config import ServiceConfig
+from headrace.background.errors import ServiceError
+from headrace.errors import QueryError, SettingError
+from headrace.functions.table import Functions
+from headrace.kernel.answer import Statements, Truth
+from headrace.kernel.budget import BudgetError
+from headrace.rdf.terms import Iri, Literal, Quad, Term
+from headrace.rdf.vocabulary import XSD_DECIMAL, XSD_INTEGER
+from headrace.results.frames import to_arrow, to_pandas, to_polars
+from headrace.results.table import Table
+from headrace.store import Store
+from tests.background.endpoint_server import serving
+
+PEOPLE = """@prefix : <http://ex/> .
+:ann :age 41 ; :knows :bob . :bob :age 12 ; :name "Bob"@en .
+this line is wrong .
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    path = tmp_path / "people.ttl"
+    path.write_text(PEOPLE)
+    store = Store()
+    (problem,) = store.load(path)
+    assert problem.line == 3
+    return store
+
+
+def table(store: Store, text: str) -> Table:
+    answer = store.query(f"PREFIX : <http://ex/> {text}")
+    assert isinstance(answer, Table)
+    return answer
+
+
+def test_rows_truths_and_graphs(store: Store) -> None:
+    found = table(store, "SELECT ?s ?n { ?s :age ?a OPTIONAL { ?s :name ?n } } ORDER BY ?a")
+    assert found.rows == (
+        (Iri("http://ex/bob"), Literal("Bob", language="en")),
+        (Iri("http://ex/ann"), None),
+    )
+    assert store.query("ASK { ?s ?p 41 }") == Truth(value=True)
+    made = store.query("PREFIX : <http://ex/> CONSTRUCT { ?b :knownBy ?a } { ?a :knows ?b }")
+    assert made == Statements(
+        (Quad(Iri("http://ex/bob"), Iri("http://ex/knownBy"), Iri("http://ex/ann")),)
+    )
+
+
+def test_named_graphs(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "more.nt"
+    path.write_text("<http://ex/eve> <http://ex/age> <http://ex/old> .\n")
+    assert store.load(path, "http://ex/g") == []
+    assert len(table(store, "SELECT * { GRAPH ?g { ?s ?p ?o } }").rows) == 1
+    assert len(table(store, "SELECT * FROM :g { ?s ?p ?o }").rows) == 1
+
+
+def test_frames(store: Store) -> None:
+    found = table(store, "SELECT ?s ?a ?n { ?s :age ?a OPTIONAL { ?s :name ?n } } ORDER BY ?a")
+    frame = to_polars(found)
+    assert frame.rows() == [("http://ex/bob", 12, "Bob"), ("http://ex/ann", 41, None)]
+    assert to_arrow(found).num_rows == 2
+    assert list(to_pandas(found)["a"]) == [12, 41]
+
+
+def test_a_function_of_our_own() -> None:
+    def twice(term: Term) -> Term:
+        assert isinstance(term, Literal)
+        return Literal(str(2 * int(term.lexical)), XSD_INTEGER)
+
+    store = Store(functions=Functions().with_function("http://ex/twice", twice, arity=1))
+    found = table(store, "SELECT (:twice(21) AS ?x) {}")
+    assert found.rows == ((Literal("42", XSD_INTEGER),),)
+
+
+def test_numbers_stay_exact() -> None:
+    store = Store()
+    huge, fine = str(10**40 + 1), "0.1234567890123456789"
+    store.add(
+        [
+            Quad(Iri("x:a"), Iri("x:p"), Literal(huge, XSD_INTEGER)),
+            Quad(Iri("x:b"), Iri("x:p"), Literal(fine, XSD_DECIMAL)),
+        ]
+    )
+    summed = store.query("SELECT (SUM(?v) AS ?s) { ?x <x:p> ?v }")
+    assert isinstance(summed, Table)
+    assert summed.rows == ((Literal(f"{huge}{fine[1:]}", XSD_DECIMAL),),)
+    more = store.query(f"SELECT ?x {{ ?x <x:p> ?v FILTER (?v > {10**40}) }}")
+    assert isinstance(more, Table)
+    assert more.rows == ((Iri("x:a"),),)
+
+
+def test_now_is_given() -> None:
+    answer = Store().query("SELECT (YEAR(NOW()) AS ?y) {}", now=datetime(2031, 5, 1, tzinfo=UTC))
+    assert isinstance(answer, Table)
+    assert answer.rows == ((Literal("2031", XSD_INTEGER),),)
+
+
+def test_a_product_of_all_with_all_is_refused() -> None:
+    store = Store()
+    store.add(
+        Quad(Iri(f"x:{name}{number}"), Iri(f"x:{name}"), Literal(str(number)))
+        for name in "pq"
+        for number in range(10_000)
+    )
+    with pytest.raises(
+        BudgetError, match="a join without a shared variable would make 100,000,000"
+    ):
+        store.query("SELECT * { ?a <x:p> ?b . ?c <x:q> ?d }")
+
+
+def test_a_late_query_is_given_up() -> None:
+    with pytest.raises(BudgetError, match="took too long"):
+        Store(timeout=0).query("SELECT * { ?s ?p ?o }")
+
+
+def test_what_a_store_cannot_answer() -> None:
+    with pytest.raises(QueryError, match="a store has none"):
+        Store().query("SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] { ?s ?p ?o }")
+    with pytest.raises(SettingError, match="cannot read"):
+        Store().load("missing.ttl")
+
+
+def test_services_are_asked_only_if_allowed() -> None:
+    with serving("<http://ex/ann> <http://ex/likes> <http://ex/tea> .") as server:
+        text = f"SELECT * {{ SERVICE <{server.iri}> {{ ?s <http://ex/likes> ?o }} }}"
+        with pytest.raises(ServiceError, match="not allowed"):
+            Store().query(text)
+        allowed = ServiceConfig(allow=(server.iri,), private=("127.0.0.1",))
+        with Store(services=allowed) as store:
+            store.add([Quad(Iri("http://ex/ann"), Iri("http://ex/age"), Literal("41"))])
+            joined = store.query(
+                f"SELECT * {{ ?s <http://ex/age> ?a SERVICE <{server.iri}>"
+                " { ?s <http://ex/likes> ?o } }"
+            )
+            assert isinstance(joined, Table)
+            assert joined.rows == ((Iri("http://ex/ann"), Literal("41"), Iri("http://ex/tea")),)
+            assert isinstance(store.query(text), Table)
+            by_name = store.query(
+                f"SELECT ?o {{ VALUES ?e {{ <{server.iri}> }} SERVICE ?e {{ ?s ?p ?o }} }}"
+            )
+            assert isinstance(by_name, Table)
+            assert by_name.rows == ((Iri("http://ex/tea"),),)
+
+
+def test_a_silent_service_that_fails_binds_nothing() -> None:
+    answer = Store().query("SELECT * { SERVICE SILENT <http://nowhere.example/> { ?s ?p ?o } }")
+    assert isinstance(answer, Table)
+    assert answer.rows == ((None, None, None),)
