@@ -7,10 +7,11 @@ import pytest
 
 from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
-from headrace.errors import QueryError, SettingError
+from headrace.errors import DataError, QueryError, SettingError, UnsupportedError
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Statements, Truth
 from headrace.kernel.budget import BudgetError
+from headrace.rdf.ids import text_id
 from headrace.rdf.terms import Iri, Literal, Quad, Term
 from headrace.rdf.vocabulary import XSD_DECIMAL, XSD_INTEGER
 from headrace.results.frames import to_arrow, to_pandas, to_polars
@@ -153,3 +154,23 @@ def test_a_silent_service_that_fails_binds_nothing() -> None:
     answer = Store().query("SELECT * { SERVICE SILENT <http://nowhere.example/> { ?s ?p ?o } }")
     assert isinstance(answer, Table)
     assert answer.rows == ((None, None, None),)
+
+
+def test_a_function_that_nobody_knows_is_refused_where_it_stands() -> None:
+    with pytest.raises(UnsupportedError) as raised:
+        Store().query("SELECT (<http://ex/wibble>(1) AS ?x) {}")
+    assert raised.value.column == 9
+
+
+def test_a_crafted_collision_rejects_its_statement_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "headrace.kernel.dictionary.text_id",
+        lambda text, seed=0: 7 if b"evil" in text else text_id(text, seed),
+    )
+    store = Store()
+    errors: list[DataError] = []
+    names = ("evil1", "good", "evil2")
+    quads = [Quad(Iri(f"x:{name}"), Iri("x:p"), Literal("1")) for name in names]
+    store.add(quads, errors.append)
+    assert len(store) == 2
+    assert "have the same id" in str(errors[0])

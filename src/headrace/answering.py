@@ -34,6 +34,7 @@ def ask(
             if not found:
                 raise SettingError(f"expected --graph IRI=FILE, found '{each}'")
             problems += store.load(Path(file), name)
+        store.check_functions(parsed)
         return store.answer(parsed.query), problems
 
 

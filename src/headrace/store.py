@@ -11,11 +11,13 @@ from typing import Self
 
 import polars as pl
 
+from headrace.algebra.expressions import FunctionCall
 from headrace.algebra.query import Query
+from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.services import Services
-from headrace.dialects import parse
+from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, SettingError, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
@@ -26,7 +28,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.snapshot import Surroundings
 from headrace.rdf.files import content
 from headrace.rdf.formats import format_of_path
-from headrace.rdf.options import FILE_LIMITS, ReadOptions
+from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Literal, Quad
@@ -103,14 +105,15 @@ class Store:
             data, syntax, name=str(path), scope=scope, options=options, on_error=errors.append
         )
         named = None if graph is None else Iri(graph)
-        self.add(
+        placed = (
             Quad(each.subject, each.predicate, each.object, each.graph or named) for each in quads
         )
+        self.add(placed, errors.append)
         return errors
 
-    def add(self, quads: Iterable[Quad]) -> None:
-        """Add statements."""
-        new = self._dictionary.encode_quads(quads)
+    def add(self, quads: Iterable[Quad], on_error: OnError = None) -> None:
+        """Add statements; one that cannot be told from another is an error, or only reported."""
+        new = self._dictionary.encode_quads(quads, on_error)
         self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
 
     def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
@@ -128,7 +131,18 @@ class Store:
                 parsed.source,
                 parsed.query.windows[0].span,
             )
+        self.check_functions(parsed)
         return self.answer(parsed.query, now=now)
+
+    def check_functions(self, parsed: Parsed) -> None:
+        """Refuse a function that nobody has registered, rather than leave its results unbound."""
+        for operator in everywhere(parsed.query.pattern):
+            for expression in expressions(operator):
+                for part in parts(expression):
+                    if isinstance(part, FunctionCall):
+                        problem = self._functions.problem(part)
+                        if problem is not None:
+                            raise UnsupportedError(problem, parsed.source, part.span)
 
     def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
         """Answer a query that has been parsed."""

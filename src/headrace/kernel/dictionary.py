@@ -18,6 +18,7 @@ from headrace.kernel.index import IdIndex
 from headrace.kernel.texts import read_term
 from headrace.kernel.values import VALUES, values
 from headrace.rdf.ids import TermId, quoted_id, text_id
+from headrace.rdf.options import OnError, report
 from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
@@ -86,18 +87,26 @@ class Dictionary:
         made.update(new)
         return pl.Series(ID, ids, dtype=pl.Int64)
 
-    def encode_quads(self, quads: Iterable[Quad]) -> pl.DataFrame:
-        """Statements as columns of ids, each once; a null graph is the default graph."""
+    def encode_quads(self, quads: Iterable[Quad], on_error: OnError = None) -> pl.DataFrame:
+        """Statements as columns of ids, each once; a null graph is the default graph.
+
+        Who is told of errors keeps the other statements; else the first error is raised.
+        """
         encode = self.encode
-        rows = [
-            (
-                None if quad.graph is None else encode(quad.graph),
-                encode(quad.subject),
-                encode(quad.predicate),
-                encode(quad.object),
-            )
-            for quad in quads
-        ]
+        rows = []
+        for quad in quads:
+            graph = quad.graph
+            try:
+                row = (
+                    None if graph is None else encode(graph),
+                    encode(quad.subject),
+                    encode(quad.predicate),
+                    encode(quad.object),
+                )
+            except DataError as error:
+                report(error, on_error)
+            else:
+                rows.append(row)
         return pl.DataFrame(rows, schema=QUADS, orient="row").unique(maintain_order=True)
 
     def learn(self, terms: pl.DataFrame) -> None:
