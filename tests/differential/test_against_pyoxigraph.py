@@ -15,6 +15,7 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.notation import show
 from headrace.algebra.operators import Graph, Project, Values
 from headrace.algebra.query import Query
+from headrace.algebra.scope import possible
 from headrace.algebra.walk import everywhere, within
 from headrace.dialects import parse
 from headrace.kernel.answer import Truth, answer
@@ -51,9 +52,12 @@ def _stands_still_in_exists(query: Query) -> bool:
 
 
 def _mixes_graphs(query: Query) -> bool:
-    """Whether GRAPH ?g holds VALUES or a subquery: pyoxigraph mixes the graph's name into them."""
+    """Whether GRAPH ?g holds VALUES, a subquery or ?g itself.
+
+    The name of the graph is joined with what the pattern gives; pyoxigraph binds it before.
+    """
     return any(
-        isinstance(inner, Project | Values)
+        isinstance(inner, Project | Values) or operator.name in possible(inner)
         for operator in within(query.pattern)
         if isinstance(operator, Graph) and isinstance(operator.name, Variable)
         for inner in within(operator.input)

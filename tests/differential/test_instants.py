@@ -46,6 +46,5 @@ def test_many_instants_at_once_equal_each_alone(data: str, text: str, more: st.D
     together = evaluate(pattern, Data(Quads(held, INSTANTS)), around).expanded(INSTANTS)
     for instant in INSTANTS:
         then = held.filter(pl.col(FIRST) <= instant, pl.col(LAST) >= instant)
-        # Which graphs there are is a matter of the whole data, not of one instant.
         alone = evaluate(pattern, Data(Quads(then.select(*STATEMENT))), Surroundings(dictionary))
         assert rows(together, instant) == rows(alone, instant), instant

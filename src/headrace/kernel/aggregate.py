@@ -7,6 +7,7 @@ function table, group by group. Neither depends on the order of the solutions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import fsum
 from typing import Final
 
@@ -15,12 +16,11 @@ import polars as pl
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError
-from headrace.functions.numerals import double_text
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
-from headrace.kernel.values import KIND, NUMBER, Kind
+from headrace.kernel.values import KIND, NUMBER, Kind, double_texts
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 
@@ -194,14 +194,18 @@ def _extremes(
 
 def _doubles(
     function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
-) -> pl.Series:
+) -> pl.Series | None:
     """Exactly rounded sums, which do not depend on the order of their terms."""
-    lists = numbers.group_by(_GROUP).agg(pl.col(NUMBER))
-    results = [
-        f'"{double_text(fsum(values) / (len(values) if function == "AVG" else 1))}"^^<{XSD_DOUBLE}>'
-        for values in lists[NUMBER].to_list()
-    ]
-    found = lists.select(_GROUP).with_columns(dictionary.encode_texts(results).alias(_VALUE))
+    ordered = numbers.select(_GROUP, NUMBER).sort(_GROUP)
+    runs = ordered[_GROUP].rle().struct.unnest()
+    values, ends = ordered[NUMBER].to_list(), runs["len"].cum_sum().to_list()
+    try:
+        sums = [fsum(values[start:end]) for start, end in pairwise([0, *ends])]
+    except (OverflowError, ValueError):  # too large on the way, or infinities that cancel out
+        return None
+    results = pl.Series(sums) / runs["len"] if function == "AVG" else pl.Series(sums)
+    ids = dictionary.encode_texts([f'"{text}"^^<{XSD_DOUBLE}>' for text in double_texts(results)])
+    found = pl.DataFrame({_GROUP: runs["value"], _VALUE: ids})
     joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
     zero = dictionary.encode(Literal("0", XSD_INTEGER))
     return joined[_VALUE].fill_null(zero)

@@ -51,7 +51,7 @@ from headrace.kernel.expressions import Expressions, depends_on_instant, row_see
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
-from headrace.kernel.scan import scan
+from headrace.kernel.scan import at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
 from headrace.planning.join_order import Estimate, greedy
 from headrace.rdf.terms import Iri, Literal
@@ -295,22 +295,30 @@ class _Snapshot:
             active = NamedGraph(self.around.dictionary.encode(name))
             if active.name not in self.data.graph_names():
                 return nothing()
-            return self._within(active).solutions(source)
-        if follows_graph(source, name):
+            return self._in_graph(active, source)
+        if follows_graph(source):
             active_each = EachNamedGraph(name)
             return self._within(active_each).solutions(source)
         return self._graph_by_graph(name, source)
+
+    def _in_graph(self, graph: NamedGraph, source: Operator) -> Solutions:
+        """The solutions in a named graph, at the instants at which there is such a graph."""
+        inner = self._within(graph)
+        found = inner.solutions(source)
+        if not self.data.quads.keyed or follows_graph(source):
+            return found
+        present = at_instants(inner.data.statements(), {}, self.data.quads.instants)
+        return join(found, Solutions(present, keyed=True), self.around.budget)
 
     def _graph_by_graph(self, name: Variable, source: Operator) -> Solutions:
         """The solutions in each named graph, with its name; a graph need not hold a match."""
         branches = []
         for identity in self.data.graph_names():
-            inner = self._within(NamedGraph(identity))
             frame = pl.DataFrame(
                 {INSTANT: [0], column(name): [identity]},
                 schema={INSTANT: pl.Int64, column(name): pl.Int64},
             )
-            found = inner.solutions(source)
+            found = self._in_graph(NamedGraph(identity), source)
             branches.append(join(found, Solutions(frame), self.around.budget))
         return union(branches, self.around.instants) if branches else nothing([column(name)])
 
@@ -324,7 +332,7 @@ def conjuncts(condition: Expression) -> tuple[Expression, ...]:
             return (condition,)
 
 
-def follows_graph(operator: Operator, name: Variable) -> bool:
+def follows_graph(operator: Operator) -> bool:
     """Whether every part of a pattern says which graph it was matched in.
 
     Then the graphs can be matched all at once, their names being one more variable to join on.
@@ -333,8 +341,8 @@ def follows_graph(operator: Operator, name: Variable) -> bool:
         case Bgp(patterns):
             return bool(patterns) and all(isinstance(each, TriplePattern) for each in patterns)
         case Join(left, right):
-            return follows_graph(left, name) and follows_graph(right, name)
+            return follows_graph(left) and follows_graph(right)
         case Union(branches):
-            return all(follows_graph(branch, name) for branch in branches)
+            return all(follows_graph(branch) for branch in branches)
         case _:
             return False

@@ -11,6 +11,7 @@ from typing import Final
 
 import polars as pl
 
+from headrace.functions.numerals import double_text
 from headrace.rdf.vocabulary import (
     XSD,
     XSD_BOOLEAN,
@@ -123,3 +124,28 @@ def _truth() -> pl.Expr:
         .then(number != 0)
         .otherwise(None)
     )
+
+
+def double_texts(numbers: pl.Series) -> list[str]:
+    """The canonical lexical forms of doubles.
+
+    >>> double_texts(pl.Series([7512.25, 100.0, 0.5]))
+    ['7.51225E3', '1.0E2', '5.0E-1']
+    """
+    plain = numbers.is_between(1, _PLAIN_BELOW).to_list()
+    return [
+        _with_exponent(text) if easy else double_text(number)
+        for number, text, easy in zip(
+            numbers.to_list(), numbers.cast(pl.String), plain, strict=True
+        )
+    ]
+
+
+_PLAIN_BELOW: Final = 1e15
+"""Up to here Polars writes doubles with as few digits as tell them apart, and no exponent."""
+
+
+def _with_exponent(text: str) -> str:
+    whole, _, fraction = text.partition(".")
+    digits = whole[1:] + fraction if fraction != "0" else whole[1:].rstrip("0")
+    return f"{whole[0]}.{digits or '0'}E{len(whole) - 1}"
