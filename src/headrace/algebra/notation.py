@@ -19,6 +19,7 @@ from typing import Any, Final, get_args, get_type_hints
 from headrace.algebra import expressions, operators, paths, query, reporting, windows
 from headrace.algebra.expressions import BuiltIn, Operation, Variable
 from headrace.errors import HeadraceError, Span
+from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, canonical
 
 _TAGS: Final[dict[str, type[Any]]] = {
@@ -211,12 +212,8 @@ def _value(token: tuple[str, str], tokens: Iterator[tuple[str, str]]) -> Any:
     match token:
         case ("variable", text):
             return Variable(text[1:])
-        case ("iri", text):
-            return Iri(_unescaped(text[1:-1]))
-        case ("literal", text):
-            return _literal(text)
-        case ("blank", text):
-            return BlankNode(text[2:])
+        case ("iri" | "literal" | "blank", text):
+            return read_term(text)
         case ("name", text):
             return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
         case ("number", text):
@@ -296,23 +293,3 @@ def _choices(kind: type[Any]) -> dict[str, type[StrEnum]]:
 
 
 _NAMESPACE: Final = {"Span": Span} | vars(operators)
-
-
-def _literal(text: str) -> Literal:
-    lexical, _, tail = text[1:].rpartition('"')
-    value = _unescaped(lexical)
-    if tail.startswith("@"):
-        return Literal(value, language=tail[1:])
-    return Literal(value, _unescaped(tail[3:-1])) if tail else Literal(value)
-
-
-_ESCAPED: Final = re.compile(r"\\u([0-9A-F]{4})|\\U([0-9A-F]{8})|\\(.)")
-_CHARACTERS: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
-
-
-def _unescaped(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        digits = found[1] or found[2]
-        return chr(int(digits, 16)) if digits else _CHARACTERS.get(found[3], found[3])
-
-    return _ESCAPED.sub(character, text)

@@ -15,8 +15,8 @@ import polars as pl
 from headrace.errors import DataError, InternalError
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
 from headrace.kernel.index import IdIndex
-from headrace.kernel.texts import read_term
 from headrace.kernel.values import VALUES, values
+from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId, quoted_id, text_id
 from headrace.rdf.options import OnError, report
 from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
