@@ -15,8 +15,8 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.notation import show
 from headrace.algebra.operators import Graph, Project, Values
 from headrace.algebra.query import Query
-from headrace.algebra.scope import possible
-from headrace.algebra.walk import everywhere, within
+from headrace.algebra.scope import mentioned, possible
+from headrace.algebra.walk import everywhere, expressions, within
 from headrace.dialects import parse
 from headrace.kernel.answer import Truth, answer
 from headrace.kernel.dictionary import Dictionary
@@ -57,10 +57,12 @@ def _mixes_graphs(query: Query) -> bool:
     The name of the graph is joined with what the pattern gives; pyoxigraph binds it before.
     """
     return any(
-        isinstance(inner, Project | Values) or operator.name in possible(inner)
-        for operator in within(query.pattern)
+        isinstance(inner, Project | Values)
+        or operator.name in possible(inner)
+        or any(operator.name in mentioned(each) for each in expressions(inner))
+        for operator in everywhere(query.pattern)
         if isinstance(operator, Graph) and isinstance(operator.name, Variable)
-        for inner in within(operator.input)
+        for inner in everywhere(operator.input)
     )
 
 
