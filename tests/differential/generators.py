@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 NODES = ("a", "b", "c", "d")
 PROPERTIES = ("p", "q", "r")
-# pyoxigraph writes literals anew when it stores them, so all are as it writes them.
+# pyoxigraph writes literals anew when it stores them, so all are as it writes them; and it
+# subtracts times, which the standard does not.
 NUMBERS = (
     "1",
     "2",
@@ -17,7 +18,6 @@ NUMBERS = (
     '"x"',
     '"y"@en',
     "true",
-    '"2024-01-01T00:00:00Z"^^xsd:dateTime',
 )
 VARIABLES = ("x", "y", "z", "w", "v")
 
@@ -83,9 +83,9 @@ numeric = st.one_of(
     st.builds("IF(BOUND({}), {}, {})".format, variables, operands, operands),
 )
 tests = st.one_of(
-    st.builds(
-        "{} {} {}".format, numeric, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), numeric
-    ),
+    st.builds("{} {} {}".format, numeric, st.sampled_from(["=", "!=", "<", ">"]), numeric),
+    # Two equal names are neither less nor equal, which is an error; to pyoxigraph they are equal.
+    st.builds("{} {} {}".format, numeric, st.sampled_from(["<=", ">="]), st.sampled_from("123")),
     st.builds("BOUND({})".format, variables),
     st.builds("isIRI({})".format, variables),
     st.builds("isLiteral({})".format, variables),
