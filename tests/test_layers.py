@@ -28,6 +28,7 @@ LAYERS = (
     {"store", "engine"},
     {"answering", "demo", "doctor", "serve"},
     {"cli"},
+    {"__main__"},
 )
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 DIALECTS = {"csparql", "cqels", "rspql", "sparkwave", "sparqlstream"}

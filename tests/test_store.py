@@ -122,7 +122,7 @@ def test_a_late_query_is_given_up() -> None:
 
 
 def test_what_a_store_cannot_answer() -> None:
-    with pytest.raises(QueryError, match="a store has none"):
+    with pytest.raises(QueryError, match="reads a stream"):
         Store().query("SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] { ?s ?p ?o }")
     with pytest.raises(SettingError, match="cannot read"):
         Store().load("missing.ttl")
@@ -174,3 +174,16 @@ def test_a_crafted_collision_rejects_its_statement_only(monkeypatch: pytest.Monk
     store.add(quads, errors.append)
     assert len(store) == 2
     assert "have the same id" in str(errors[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?s FROM SCHEMA <x:i> { ?s ?p ?o }",
+        "SELECT (timestamp(?s) AS ?t) { ?s ?p ?o }",
+        "SELECT * { SERVICE <http://ex/> [BUDGET 5] { ?s ?p ?o } }",
+    ],
+)
+def test_what_would_have_no_effect_is_refused(text: str) -> None:
+    with pytest.raises(UnsupportedError):
+        Store().query(text)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from headrace.background.config import ServiceConfig
 from headrace.dialects import Parsed
-from headrace.errors import DataError, SettingError, UnsupportedError
+from headrace.errors import DataError, SettingError
 from headrace.kernel.answer import Answer, Statements, Truth
+from headrace.rdf.iri import is_absolute
 from headrace.results.formats import ResultFormat, format_named
 from headrace.results.writing import graph_text, result_text
 from headrace.store import Store
@@ -17,25 +19,25 @@ def ask(
     parsed: Parsed,
     data: list[Path],
     graphs: list[str],
-    allowed: tuple[str, ...] = (),
+    services: ServiceConfig,
     timeout: float | None = None,
 ) -> tuple[Answer, list[DataError]]:
     """The answer to a query over some files, and what of them could not be read."""
-    if parsed.query.is_continuous:
-        raise UnsupportedError(
-            "the query reads a stream, and `headrace query` reads files",
-            parsed.source,
-            parsed.query.windows[0].span,
-        )
-    with Store(services=ServiceConfig(allow=allowed), timeout=timeout) as store:
+    with Store(services=services, timeout=timeout) as store:
+        store.check(parsed)
         problems = [problem for path in data for problem in store.load(path)]
         for each in graphs:
-            name, found, file = each.rpartition("=")
-            if not found:
-                raise SettingError(f"expected --graph IRI=FILE, found '{each}'")
-            problems += store.load(Path(file), name)
-        store.check_functions(parsed)
+            name, file = _named_graph(each)
+            problems += store.load(file, name)
         return store.answer(parsed.query), problems
+
+
+def _named_graph(text: str) -> tuple[str, Path]:
+    name, found, file = text.rpartition("=")
+    name = name.removeprefix("<").removesuffix(">")
+    if not found or not is_absolute(name) or re.search(r"[\x00-\x20<>\"{}|^`\\]", name):
+        raise SettingError(f"expected --graph IRI=FILE, found '{text}'")
+    return name, Path(file)
 
 
 def written(answer: Answer, asked: str = "") -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="headrace",
@@ -72,6 +73,15 @@ def demo(
         run_demo(count=passages)
 
 
+def interrupted(error: BaseException | None) -> bool:
+    """Whether an error is Ctrl-C, or what Ctrl-C broke on its way."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 @app.command()
 def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) -> None:
     """Parse and validate queries, and say which semantics they run with."""
@@ -116,13 +126,15 @@ def explain(
 
 
 @app.command()
-def query(
+def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
     text: OneQuery,
     data: Annotated[
-        list[Path] | None, typer.Option("--data", metavar="FILE", help="Data of the default graph.")
+        list[Path] | None,
+        typer.Option("--data", metavar="FILE", help="Default graph; may be repeated."),
     ] = None,
     graph: Annotated[
-        list[str] | None, typer.Option("--graph", metavar="IRI=FILE", help="A named graph.")
+        list[str] | None,
+        typer.Option("--graph", metavar="IRI=FILE", help="Named graph; may be repeated."),
     ] = None,
     output: Annotated[
         str,
@@ -135,20 +147,28 @@ def query(
         typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which the query is given up.")
+        float | None, typer.Option(help="Seconds after which the query is given up.", min=0)
+    ] = None,
+    service_private: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
     ] = None,
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
+    from headrace.background.config import ServiceConfig  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(text, None, None)
-        answered, problems = ask(
-            parsed, data or [], graph or [], tuple(service_allow or ()), timeout
+        services = ServiceConfig(
+            allow=tuple(service_allow or ()), private=tuple(service_private or ())
         )
+        answered, problems = ask(parsed, data or [], graph or [], services, timeout)
+        typer.echo(written(answered, output), nl=False)
         for problem in problems:
             typer.echo(f"not read: {problem}", err=True)
-        typer.echo(written(answered, output), nl=False)
+    if problems:
+        raise typer.Exit(FAILED_RUN)
 
 
 @app.command()
@@ -175,7 +195,8 @@ def bench(
     known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
     if name not in known:
         listed = ", ".join(known) or "none here: they come with the source checkout"
-        fail(SettingError(f"unknown benchmark '{name}'; known are {listed}"))
+        problem = f"unknown benchmark '{name}'" if name else "which benchmark?"
+        fail(SettingError(f"{problem}; known are {listed}"))
     sys.argv = [name, *(["--json", str(json_file)] if json_file else [])]
     runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
 
@@ -189,7 +210,7 @@ def parsed_query(query: str, dialect: str | None, settings: list[str] | None) ->
         text = _decoded(sys.stdin.buffer.read(), "standard input")
         return parse(text, dialect, name="standard input", settings=chosen)
     path = Path(query)
-    if "{" in query or (_is_text(query) and not path.exists()):
+    if "{" in query or not query.strip() or (_is_text(query) and not path.exists()):
         return parse(query, dialect, name="query", settings=chosen)
     dialect = dialect or EXTENSIONS.get(path.suffix.lower())
     return parse(_text_of(path), dialect, name=query, settings=chosen)
@@ -257,6 +278,9 @@ class failing:  # noqa: N801 - reads as `with failing():`
         """Report an error of ours; let others pass."""
         if isinstance(error, HeadraceError):
             fail(error)
+        if interrupted(error):
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED)
 
 
 def fail(error: HeadraceError) -> NoReturn:

@@ -180,7 +180,7 @@ def _conclude(demo: Demo, console: Console) -> None:
         "Next:\n"
         "  headrace check examples/papers/*    what queries mean, and what is wrong\n"
         "  headrace explain QUERY              how a query will be run\n"
-        "  README.md                           your own streams and queries",
+        "  headrace query QUERY --data FILE    plain SPARQL over your own files",
         highlight=False,
         markup=False,
     )

@@ -84,7 +84,10 @@ class Source:
         shown = shown.expandtabs(TAB)
         if len(shown) > EXCERPT_WIDTH:  # a generated one-line query must not fill the screen
             cut = max(0, indent - EXCERPT_WIDTH // 2)
-            shown, indent = "…" + shown[cut : cut + EXCERPT_WIDTH] + "…", indent - cut + 1
+            before = "…" if cut else ""
+            after = "…" if cut + EXCERPT_WIDTH < len(shown) else ""
+            indent += len(before) - cut
+            shown = before + shown[cut : cut + EXCERPT_WIDTH] + after
             carets = carets[: max(1, len(shown) - indent)]
         return f"{where}\n  {shown}\n  {' ' * indent}{carets}"
 

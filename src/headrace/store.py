@@ -11,14 +11,15 @@ from typing import Self
 
 import polars as pl
 
-from headrace.algebra.expressions import FunctionCall
+from headrace.algebra.expressions import Expression, FunctionCall, Timestamp
+from headrace.algebra.operators import Service
 from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.services import Services
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, SettingError, UnsupportedError
+from headrace.errors import DataError, SettingError, Source, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
@@ -125,24 +126,37 @@ class Store:
             ServiceError: an endpoint does not answer.
         """
         parsed = parse(text, base=base)
-        if parsed.query.is_continuous:
-            raise UnsupportedError(
-                "the query reads a stream, and a store has none",
-                parsed.source,
-                parsed.query.windows[0].span,
-            )
-        self.check_functions(parsed)
+        self.check(parsed)
         return self.answer(parsed.query, now=now)
 
-    def check_functions(self, parsed: Parsed) -> None:
-        """Refuse a function that nobody has registered, rather than leave its results unbound."""
-        for operator in everywhere(parsed.query.pattern):
+    def check(self, parsed: Parsed) -> None:
+        """Refuse what a store cannot do, rather than answer as if it were not there.
+
+        Raises:
+            UnsupportedError: the query reads a stream or a schema, gives a SERVICE a budget, asks
+                for timestamps, or calls a function that nobody has registered.
+        """
+        query, source = parsed.query, parsed.source
+        if query.is_continuous:
+            where = query.windows[0].span
+            raise UnsupportedError("the query reads a stream, and here are none", source, where)
+        if query.dataset.schemas:
+            raise UnsupportedError("FROM SCHEMA is not supported here yet", source)
+        for operator in everywhere(query.pattern):
+            if isinstance(operator, Service) and operator.budget is not None:
+                problem = "a SERVICE with a budget is not supported here yet"
+                raise UnsupportedError(problem, source, operator.span)
             for expression in expressions(operator):
-                for part in parts(expression):
-                    if isinstance(part, FunctionCall):
-                        problem = self._functions.problem(part)
-                        if problem is not None:
-                            raise UnsupportedError(problem, parsed.source, part.span)
+                self._check_expression(expression, source)
+
+    def _check_expression(self, expression: Expression, source: Source) -> None:
+        for part in parts(expression):
+            if isinstance(part, Timestamp):
+                raise UnsupportedError("timestamp() is about streams, and here are none", source)
+            if isinstance(part, FunctionCall):
+                problem = self._functions.problem(part)
+                if problem is not None:
+                    raise UnsupportedError(problem, source, part.span)
 
     def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
         """Answer a query that has been parsed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -30,6 +31,10 @@ class Table:
         for row in self.rows:
             if len(row) != width:
                 raise InternalError(f"a row of {len(row)} terms in a table of {width} columns")
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows, in their order."""
+        return iter(self.rows)
 
     def columns(self) -> dict[str, Row]:
         """The terms of each variable, in the order of the rows."""
