@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-import regex as re  # the possessive loops of re are wrong before Python 3.11.5
-
-# Strings, comments and IRIs are passed over; what remains is words, marks and stand-ins.
+# Strings, comments and IRIs are passed over; what remains is words, marks and stand-ins. What may
+# end a token may be missing, so that no loop ever has to go back.
 _TOKENS: Final = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*+(?:\'\'\')?'
-    r'|"(?:[^"\\\n\r]|\\.)*+"?|\'(?:[^\'\\\n\r]|\\.)*+\'?'
-    r"|\#[^\n\r]*+"
-    r"|(?P<iri><[^\x00-\x20<>\"{}|^`\\]*+>|:[\w.:%-]*+)"
-    r"|(?P<variable>[?$]\w++)"
-    r"|(?P<word>\w[\w.-]*+(?P<local>:[\w.:%-]*+)?)"
+    r'"""(?:[^"\\]|\\.|"(?!""))*(?:""")?|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*(?:\'\'\')?'
+    r'|"(?:[^"\\\n\r]|\\.)*"?|\'(?:[^\'\\\n\r]|\\.)*\'?'
+    r"|\#[^\n\r]*"
+    r"|(?P<iri><[^\x00-\x20<>\"{}|^`\\]*>|:[\w.:%-]*)"
+    r"|(?P<variable>[?$]\w+)"
+    r"|(?P<word>\w[\w.-]*(?P<local>:[\w.:%-]*)?)"
     r"|(?P<mark>[\]\[{-])",
     re.DOTALL,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from lark import Token
@@ -16,45 +17,53 @@ from lark.lexer import Lexer, LexerState
 
 from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
 
-_BASE = (
-    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
+_LETTERS: Final = "A-Za-z"
+_MORE_LETTERS: Final = (
+    "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d"
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_START = _BASE + "_"
-_INNER = _START + "0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_CHARS = _INNER + "\\-"
-_ESCAPE = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
-_PREFIX = rf"[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*"
-_LOCAL = rf"(?:[{_START}:0-9]|{_ESCAPE})(?:[{_CHARS}:]|{_ESCAPE}|\.+(?=[{_CHARS}:%\\]))*"
-_NUMBER = r"(?:[0-9]+\.[0-9]*[eE][+-]?[0-9]+|\.?[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)"
-_STRING = (
-    r'"""(?:"{0,2}(?:[^"\\]|\\[tbnrf\\"\']))*"""'
-    r"|'''(?:'{0,2}(?:[^'\\]|\\[tbnrf\\\"']))*'''"
-    r'|"(?:[^"\\\n\r]|\\[tbnrf\\"\'])*"'
-    r"|'(?:[^'\\\n\r]|\\[tbnrf\\\"'])*'"
-)
-
-_TOKEN: Final = re.compile(
-    r"(?:[ \t\r\n]+|\#[^\n\r]*)*(?:"
-    rf"(?P<VAR>[?$][{_START}0-9][{_INNER}]*)"
-    rf"|(?P<BLANK>_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*)"
-    rf"|(?P<PNAME>(?:{_PREFIX})?:(?:{_LOCAL})?)"
-    r"|(?P<DURATION>P(?=[0-9]|T[0-9])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?"
-    r"(?:T(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?(?![A-Za-z0-9_]))"
-    r"|(?P<WORD>[A-Za-z_][A-Za-z0-9_]*)"
-    rf"|(?P<NUMBER>{_NUMBER})"
-    rf"|(?P<SIGNED>[+-]{_NUMBER})"
-    rf"|(?P<STRING>{_STRING})"
-    r"|(?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)"
-    r"|(?P<ANGLE><)"
-    r"|(?P<MARK>\{\||\|\}|\|\||&&|!=|<=|>=|>>|\^\^|[][(){}.;,|/^?*+!=<>-])"
-    r"|(?P<END>\Z)"
-    r"|(?P<UNKNOWN>.)"
-    r")",
-    re.DOTALL,
-)
+_MORE_INNER: Final = "\u00b7\u0300-\u036f\u203f-\u2040"
 _UNIT: Final = re.compile(r"[A-Za-z]+(?=[0-9])")
 _IRIREF: Final = re.compile(r"<[^\x00-\x20<>\"{}|^`\\]*>")
+
+
+@cache
+def _token(ascii_only: bool) -> re.Pattern[str]:
+    """What a token looks like; for plain ASCII without the ranges that are slow to compile."""
+    base = _LETTERS if ascii_only else _LETTERS + _MORE_LETTERS
+    start = base + "_"
+    inner = start + "0-9" + ("" if ascii_only else _MORE_INNER)
+    chars = inner + "\\-"
+    escape = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+    prefix = rf"[{base}](?:[{chars}]|\.+(?=[{chars}]))*"
+    local = rf"(?:[{start}:0-9]|{escape})(?:[{chars}:]|{escape}|\.+(?=[{chars}:%\\]))*"
+    number = r"(?:[0-9]+\.[0-9]*[eE][+-]?[0-9]+|\.?[0-9]+[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)"
+    string = (
+        r'"""(?:"{0,2}(?:[^"\\]|\\[tbnrf\\"\']))*"""'
+        r"|'''(?:'{0,2}(?:[^'\\]|\\[tbnrf\\\"']))*'''"
+        r'|"(?:[^"\\\n\r]|\\[tbnrf\\"\'])*"'
+        r"|'(?:[^'\\\n\r]|\\[tbnrf\\\"'])*'"
+    )
+
+    return re.compile(
+        r"(?:[ \t\r\n]+|\#[^\n\r]*)*(?:"
+        rf"(?P<VAR>[?$][{start}0-9][{inner}]*)"
+        rf"|(?P<BLANK>_:[{start}0-9](?:[{chars}]|\.+(?=[{chars}]))*)"
+        rf"|(?P<PNAME>(?:{prefix})?:(?:{local})?)"
+        r"|(?P<DURATION>P(?=[0-9]|T[0-9])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?"
+        r"(?:T(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?(?![A-Za-z0-9_]))"
+        r"|(?P<WORD>[A-Za-z_][A-Za-z0-9_]*)"
+        rf"|(?P<NUMBER>{number})"
+        rf"|(?P<SIGNED>[+-]{number})"
+        rf"|(?P<STRING>{string})"
+        r"|(?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)"
+        r"|(?P<ANGLE><)"
+        r"|(?P<MARK>\{\||\|\}|\|\||&&|!=|<=|>=|>>|\^\^|[][(){}.;,|/^?*+!=<>-])"
+        r"|(?P<END>\Z)"
+        r"|(?P<UNKNOWN>.)"
+        r")",
+        re.DOTALL,
+    )
 
 
 class SparqlLexer(Lexer):
@@ -77,7 +86,7 @@ class SparqlLexer(Lexer):
         text = str(lexer_state.text.text)
         states = parser_state.parse_conf.parse_table.states
         position = 0
-        match = _TOKEN.match
+        match = _token(text.isascii()).match
         while True:
             found = match(text, position)
             kind = found.lastgroup if found else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from headrace.dialects.expected import syntax_error
 from headrace.dialects.tables import parser
 from headrace.dialects.translate.trees import tokens
 from headrace.errors import InternalError, QueryError, Source
@@ -22,6 +21,8 @@ def parse_tree(source: Source, grammar: tuple[str, ...]) -> Tree[Token]:
 
 
 def _explained(error: UnexpectedToken, source: Source, used: Lark) -> QueryError:
+    from headrace.dialects.expected import syntax_error  # noqa: PLC0415 - right queries need none
+
     state = error.interactive_parser
     if state is None:
         raise InternalError("the parser lost its state") from error

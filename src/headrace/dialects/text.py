@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
-
-import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 
 from headrace.errors import QuerySyntaxError, Source, Span, TooLargeError
 
@@ -12,14 +11,15 @@ MAX_CHARACTERS: Final = 256 * 1024
 MAX_DEPTH: Final = 128
 MAX_SHOWN: Final = 40
 
-# Strings, IRIs and comments are passed over as wholes; what is left of brackets nests.
+# Strings, IRIs and comments are passed over as wholes; what is left of brackets nests. The end of
+# a string may be missing, so that no loop ever has to go back: the scan is linear in any text.
 _STRUCTURE: Final = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?"
-    r'|"(?:[^"\\\n\r]|\\.)*+"?'
-    r"|'(?:[^'\\\n\r]|\\.)*+'?"
-    r"|<[^\x00-\x20<>\"{}|^`\\]*+>"
-    r"|\#[^\n\r]*+"
+    r'"""(?:[^"\\]|\\.|"(?!""))*(?:""")?'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*(?:''')?"
+    r'|"(?:[^"\\\n\r]|\\.)*"?'
+    r"|'(?:[^'\\\n\r]|\\.)*'?"
+    r"|<[^\x00-\x20<>\"{}|^`\\]*>"
+    r"|\#[^\n\r]*"
     r"|(?P<open>[({\[]|<<)"
     r"|(?P<close>[)}\]]|>>)",
     re.DOTALL,
