@@ -77,6 +77,10 @@ def foreign(place: Place) -> str | None:
     if place.word == "FROM" and "RANGE" in place.wanted:
         return "windows that end in the past are"
     word = place.word
+    if word == "WITH" and not re.compile(r"\s+policy", re.I).match(
+        place.source.text, place.span.end
+    ):
+        return None
     if place.token == "[":
         inside = re.compile(r"\w+").search(place.source.text, place.span.end)
         word = inside[0].upper() if inside else ""
