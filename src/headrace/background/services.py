@@ -42,6 +42,8 @@ class Services:
         """The solutions of every endpoint that the variable is bound to."""
         name = column(variable)
         if not solutions.has(variable) or solutions.frame[name].null_count():
+            if service.silent:
+                return unit()
             raise QueryError(
                 f"SERVICE ?{variable.name} needs a value for ?{variable.name} before it is asked",
                 hint=f"bind ?{variable.name} in a pattern or VALUES that stands before it",
@@ -51,6 +53,9 @@ class Services:
             chosen = solutions.frame.filter(solutions.frame[name] == identity)
             (endpoint,) = self.dictionary.terms(chosen[name].head(1))
             if not isinstance(endpoint, Iri):
+                if service.silent:
+                    answers.append(Solutions(chosen.select(INSTANT, name).head(1)))
+                    continue
                 raise QueryError(
                     f"SERVICE ?{variable.name} is asked at {endpoint}, which is no IRI"
                 )

@@ -16,6 +16,7 @@ OrderKey: TypeAlias = tuple[object, ...]
 
 _UNBOUND, _BLANK, _IRI, _LITERAL, _TRIPLE = range(5)
 _NAN, _NUMBER, _STRING, _LANGUAGE, _BOOLEAN, _DATE_TIME, _DATE, _OTHER = range(8)
+_WRITTEN_IN_MANY_WAYS: Final = frozenset({_NAN, _NUMBER, _BOOLEAN, _DATE_TIME, _DATE})
 _CACHED: Final = 1 << 14
 
 
@@ -33,6 +34,17 @@ def order_key(term: Term | None) -> OrderKey:
     [None, '9.5', '10', 'b']
     """
     return (_UNBOUND,) if term is None else _key(term)
+
+
+def value_key(term: Term | None) -> OrderKey:
+    """The same for the value of a term: equal values have equal keys, however they are written.
+
+    >>> from headrace.rdf.vocabulary import XSD_DECIMAL, XSD_INTEGER
+    >>> value_key(Literal("1", XSD_INTEGER)) == value_key(Literal("1.0", XSD_DECIMAL))
+    True
+    """
+    key = order_key(term)
+    return key[:-1] if key[0] == _LITERAL and key[1] in _WRITTEN_IN_MANY_WAYS else key
 
 
 @lru_cache(_CACHED)

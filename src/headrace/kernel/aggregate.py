@@ -131,7 +131,9 @@ def _arguments(call: Aggregate, solutions: Solutions, expressions: Expressions) 
 
 
 def _rows(solutions: Solutions, distinct: bool) -> pl.DataFrame:
-    return solutions.frame if distinct else solutions.frame.select(INSTANT)
+    """What COUNT(*) counts: solutions, which do not bind the blank nodes of a pattern."""
+    named = [name for name in solutions.names if not name.startswith("?_:")]
+    return solutions.frame.select(INSTANT, *(named if distinct else ()))
 
 
 def _counts(frame: pl.DataFrame, groups: int) -> pl.Series:

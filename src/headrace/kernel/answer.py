@@ -115,15 +115,14 @@ def _made(quad: TemplateQuad, terms: dict[str, Term | None], scope: str) -> Quad
 def _filled(part: PatternTerm, terms: dict[str, Term | None], scope: str) -> Term | None:
     match part:
         case Variable(name) if part.is_anonymous:
-            bound = terms.get(column(part))
-            return (
-                bound if bound is not None else BlankNode(f"c{scope}{name[2:].replace('.', 'g')}")
-            )
+            return BlankNode(f"c{scope}{name[2:].replace('.', 'g')}")
         case Variable():
             return terms.get(column(part))
         case TriplePattern(subject, predicate, object_):
             inner = [_filled(each, terms, scope) for each in (subject, predicate, object_)]
-            if any(each is None for each in inner) or isinstance(inner[0], Literal):
+            if inner[0] is None or isinstance(inner[0], Literal) or inner[2] is None:
+                return None
+            if not isinstance(inner[1], Iri):
                 return None
             return QuotedTriple(*inner)  # type: ignore[arg-type]  # none is missing
         case _:

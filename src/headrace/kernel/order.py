@@ -12,7 +12,7 @@ from headrace.algebra.operators import (
     Project,
     Reduced,
 )
-from headrace.functions.ordering import order_key
+from headrace.functions.ordering import order_key, value_key
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
@@ -50,8 +50,13 @@ def _ranks(ids: pl.Series, expressions: Expressions) -> pl.Series:
     if quick is not None:
         return quick
     terms = expressions.dictionary.terms(distinct)
-    sorted_terms = sorted(zip(terms, distinct, strict=True), key=lambda pair: order_key(pair[0]))
-    places = {identity: place for place, (_, identity) in enumerate(sorted_terms)}
+    pairs = sorted(zip(terms, distinct, strict=True), key=lambda pair: order_key(pair[0]))
+    places: dict[int | None, int] = {}
+    place, before = 0, None
+    for term, identity in pairs:
+        key = value_key(term)
+        place, before = (place if key == before else place + 1), key
+        places[identity] = place
     return ids.replace_strict(list(places), list(places.values()), return_dtype=pl.Int64)
 
 
@@ -60,12 +65,7 @@ def _quick_ranks(ids: pl.Series, distinct: pl.Series, dictionary: Dictionary) ->
     values = dictionary.values_of(distinct)
     if values[NUMBER].null_count() != distinct.null_count():
         return None
-    numbers = dictionary.values_of(ids)[NUMBER]
-    if values[NUMBER].n_unique() == distinct.len():
-        return numbers
-    texts = dictionary.texts(ids)
-    order = pl.DataFrame({NUMBER: numbers, "text": texts})
-    return order.select(pl.struct(NUMBER, "text").rank("dense")).to_series()
+    return dictionary.values_of(ids)[NUMBER]
 
 
 def distinct(solutions: Solutions) -> Solutions:

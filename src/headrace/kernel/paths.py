@@ -28,7 +28,7 @@ from headrace.kernel.columns import INSTANT, SUBJECT, column
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import join, union
-from headrace.kernel.scan import at_instants, scan
+from headrace.kernel.scan import at_instants, scan, unquoted
 from headrace.kernel.solutions import Solutions, complete
 from headrace.rdf.terms import Iri, Term
 
@@ -52,6 +52,8 @@ class Paths:
     def solutions(self, pattern: PathPattern) -> Solutions:
         """The solutions of a path pattern."""
         subject, path, object_ = pattern.subject, pattern.path, pattern.object
+        if isinstance(subject, TriplePattern) or isinstance(object_, TriplePattern):
+            return self._between_quoted(pattern)
         match path:
             case Iri():
                 triple = TriplePattern(subject, path, object_)
@@ -71,6 +73,24 @@ class Paths:
                 return self._closure(subject, path, object_)
             case _:
                 assert_never(path)
+
+    def _between_quoted(self, pattern: PathPattern) -> Solutions:
+        """A path that ends at quoted triples: any term first, then those that match."""
+        self._fresh += 1
+        ends: list[PatternTerm] = []
+        quoted: list[tuple[str, TriplePattern]] = []
+        for number, term in enumerate((pattern.subject, pattern.object)):
+            if isinstance(term, TriplePattern):
+                stand_in = Variable(f"_:.quoted{self._fresh}.{number}")
+                quoted.append((column(stand_in), term))
+                ends.append(stand_in)
+            else:
+                ends.append(term)
+        found = self.solutions(PathPattern(ends[0], pattern.path, ends[1]))
+        frame = found.frame
+        for name, term in quoted:
+            frame = unquoted(frame, name, term, self._dictionary)
+        return found.with_frame(frame)
 
     def _sequence(
         self, subject: PatternTerm, steps: tuple[Path, ...], object_: PatternTerm
@@ -111,7 +131,7 @@ class Paths:
         pairs = self._steps(path.path)
         if not isinstance(path, ZeroOrOne):
             pairs = self._repeated(pairs, subject, object_)
-        if not isinstance(path, OneOrMore):
+        if not isinstance(path, OneOrMore) or may_be_empty(path.path):
             pairs = pl.concat([pairs, *self._standing(pairs, subject, object_)]).unique()
         return self._bound(pairs, subject, object_)
 
@@ -179,3 +199,20 @@ class Paths:
             if isinstance(term, Variable)
         }
         return Solutions(frame.select(INSTANT, **columns), self._data.quads.keyed)
+
+
+def may_be_empty(path: Path) -> bool:
+    """Whether a path may lead from a node to itself without a step."""
+    match path:
+        case ZeroOrOne() | ZeroOrMore():
+            return True
+        case Inverse(inner) | OneOrMore(inner):
+            return may_be_empty(inner)
+        case Sequence(steps):
+            return all(may_be_empty(step) for step in steps)
+        case Alternative(choices):
+            return any(may_be_empty(choice) for choice in choices)
+        case Iri() | NegatedSet():
+            return False
+        case _:
+            assert_never(path)

@@ -81,7 +81,7 @@ def scan(
     matches = statements.filter(*data.conditions(), *places.conditions)
     found = at_instants(matches, places.columns, data.quads.instants, data.merges)
     for hidden, quoted in places.quoted:
-        found = _unquoted(found, hidden, quoted, dictionary)
+        found = unquoted(found, hidden, quoted, dictionary)
     identified = None
     if fixed is not None and isinstance(pattern.subject, Variable) and not places.quoted:
         functional = data.quads.is_functional(fixed)
@@ -118,7 +118,7 @@ def at_instants(
     )
 
 
-def _unquoted(
+def unquoted(
     found: pl.DataFrame, hidden: str, pattern: TriplePattern, dictionary: Dictionary
 ) -> pl.DataFrame:
     """Solutions in which a column holds quoted triples that match a pattern."""
@@ -131,5 +131,5 @@ def _unquoted(
     shared = [name for name in places.columns if name in found.columns]
     joined = found.join(triples, on=[hidden, *shared], how="inner").drop(hidden)
     for deeper, quoted in places.quoted:
-        joined = _unquoted(joined, deeper, quoted, dictionary)
+        joined = unquoted(joined, deeper, quoted, dictionary)
     return joined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -38,7 +38,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned
-from headrace.algebra.walk import arguments, expressions, parts, within
+from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -92,7 +92,8 @@ class Surroundings:
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    return _Snapshot(around, data, _valued(operator)).solutions(operator)
+    places = {id(each): place for place, each in enumerate(everywhere(operator))}
+    return _Snapshot(around, data, _valued(operator), places).solutions(operator)
 
 
 def _valued(operator: Operator) -> frozenset[Variable]:
@@ -112,7 +113,8 @@ class _Snapshot:
 
     around: Surroundings
     data: Data
-    valued: frozenset[Variable] = frozenset()
+    valued: frozenset[Variable]
+    places: Mapping[int, int]
 
     def solutions(self, operator: Operator) -> Solutions:
         found = self._solutions(operator)
@@ -214,7 +216,8 @@ class _Snapshot:
         for each in reversed(chain):
             if seeds is None and is_volatile(each.expression):
                 seeds = row_seeds(found.frame)
-            site = each.variable.name.encode()
+            # Where it stands in the query, so that no two calls of UUID() give the same.
+            site = f"{self.places.get(id(each))} {each.variable.name}".encode()
             ids = self.expressions.value(each.expression, found, seeds, site)
             found = found.with_frame(found.frame.with_columns(ids.alias(column(each.variable))))
         return found
@@ -288,7 +291,7 @@ class _Snapshot:
     # -- graphs ----------------------------------------------------------------------------
 
     def _within(self, active: Active) -> _Snapshot:
-        return _Snapshot(self.around, self.data.within(active), self.valued)
+        return _Snapshot(self.around, self.data.within(active), self.valued, self.places)
 
     def _graph(self, name: Variable | Iri, source: Operator) -> Solutions:
         if isinstance(name, Iri):
