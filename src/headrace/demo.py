@@ -13,12 +13,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from rich.console import Console
     from rich.table import Table
 
     from headrace.spark.answers import Answer
     from headrace.spark.manifest import Manifest
+    from headrace.spark.session import SparkSession
 
 # Importing this module must stay cheap: the command line does it to show its help.
 # ruff: noqa: PLC0415

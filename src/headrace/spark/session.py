@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 from headrace.errors import MachineError
 from headrace.spark.java import find_java
 
+__all__ = ["SETTINGS", "SparkSession", "start"]
+
 LOOPBACK: Final = "127.0.0.1"
 TAIL: Final = 2_000
 """So many characters of Spark's own words are shown when it does not start."""
