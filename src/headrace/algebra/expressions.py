@@ -113,5 +113,3 @@ class Aggregate:
 Expression: TypeAlias = (
     PatternTerm | Operation | Membership | BuiltIn | FunctionCall | Timestamp | Exists | Aggregate
 )
-
-CALLS: TypeAlias = Operation | Membership | BuiltIn | FunctionCall | Timestamp | Exists | Aggregate

@@ -8,7 +8,6 @@ unbound, and each pair of parts is joined on what both have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 
 import polars as pl
 
@@ -205,8 +204,3 @@ def _size(left: pl.DataFrame, right: pl.DataFrame, on: list[str]) -> int:
     theirs = right.group_by(on).len(name="theirs")
     pairs = ours.join(theirs, on=on, how="inner")
     return int(pairs.select((pl.col("ours").cast(pl.Int64) * pl.col("theirs")).sum()).item())
-
-
-def join_all(parts: Sequence[Solutions], budget: Budget) -> Solutions:
-    """Join from left to right."""
-    return reduce(lambda one, other: join(one, other, budget), parts)

@@ -264,7 +264,7 @@ class _Snapshot:
             part = parts[position]
             found = part if found is None else join(found, part, self.around.budget)
         assert found is not None, "there is a pattern"
-        return self._without_steps(found)
+        return found
 
     def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
         dictionary = self.around.dictionary
@@ -272,10 +272,6 @@ class _Snapshot:
             return scan(self.data, pattern, dictionary, self.valued)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
-
-    def _without_steps(self, found: Solutions) -> Solutions:
-        hidden = [name for name in found.names if name.startswith("?_:.step")]
-        return found.with_frame(found.frame.drop(hidden)) if hidden else found
 
     def _values(
         self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]

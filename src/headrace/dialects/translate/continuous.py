@@ -88,10 +88,8 @@ class ContinuousTranslator(QueryTranslator):
 
     def _form_emission(self, tree: Tree[Token]) -> None:
         """Take over the emitter of `SELECT ISTREAM` and `CONSTRUCT ISTREAM`."""
-        clause = subtree(tree, "select_clause")
-        own = subtree(tree if clause is None else clause, "construct_head") or subtree(
-            tree if clause is None else clause, "select_head"
-        )
+        clause = subtree(tree, "select_clause") or tree
+        own = subtree(clause, "select_head") or subtree(clause, "construct_head")
         for emit in tree.find_data("emit"):
             if own is None or not any(emit is child for child in own.children):
                 raise self.wrong("only the outermost query emits a stream", emit)
@@ -215,21 +213,18 @@ class ContinuousTranslator(QueryTranslator):
         default = self.profile.semantics.report
         if not self.windows:
             return default
-        slides = any(
-            isinstance(each.frame, TimeWindow) and each.frame.slide for each in self.windows
-        )
-        counts = any(isinstance(each.frame, CountWindow) for each in self.windows)
+        slides = any(_slides(window.frame) for window in self.windows)
         if isinstance(default, OnArrival):
             return OnClose() if slides or self._counts_in_steps else default
-        return default if slides or counts else OnArrival()
+        return default if self._closes() else OnArrival()
+
+    def _closes(self) -> bool:
+        """Whether some window says when it closes."""
+        frames = [window.frame for window in self.windows]
+        return any(_slides(frame) or isinstance(frame, CountWindow) for frame in frames)
 
     def _check_report(self, semantics: Semantics) -> None:
-        closes = any(
-            isinstance(each.frame, CountWindow)
-            or (isinstance(each.frame, TimeWindow) and each.frame.slide)
-            for each in self.windows
-        )
-        if self.windows and isinstance(semantics.report, OnClose) and not closes:
+        if self.windows and isinstance(semantics.report, OnClose) and not self._closes():
             raise SettingError(
                 "report=on-close needs a window that closes: give one a STEP, or report on-arrival"
             )
@@ -259,3 +254,7 @@ class ContinuousTranslator(QueryTranslator):
                 self.note(
                     f"no pattern reads window <{window.name.value}>", self._window_nodes[window]
                 )
+
+
+def _slides(frame: WindowFrame) -> bool:
+    return isinstance(frame, TimeWindow) and frame.slide is not None
