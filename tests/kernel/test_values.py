@@ -13,4 +13,4 @@ from headrace.kernel.values import double_texts
 )
 def test_texts_of_a_column_are_those_of_each_double(numbers: list[float]) -> None:
     column = pl.Series(numbers, dtype=pl.Float64)
-    assert double_texts(column) == [double_text(number) for number in numbers]
+    assert double_texts(column).to_list() == [double_text(number) for number in numbers]

@@ -1,16 +1,20 @@
 """What groups of solutions amount to.
 
-Counts, and sums of numbers of one plain kind, are made on columns; everything else by the
-function table, group by group. Neither depends on the order of the solutions.
+The solutions are sorted by their keys once, so that each group is a run of rows. Counts, and sums
+of numbers of one plain kind, are made on columns; everything else by the function table, group by
+group. Neither depends on the order of the solutions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
-from typing import Final
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.expressions import Aggregate, Variable
@@ -21,13 +25,15 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind, double_texts
-from headrace.rdf.terms import Literal, Term
+from headrace.rdf.terms import Term
 from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 
 _VALUE: Final = "value"
 _GROUP: Final = "group"
 _LARGEST: Final = 2**53
 _NUMERIC: Final = ("SUM", "AVG", "MIN", "MAX")
+
+Positions: TypeAlias = npt.NDArray[np.int64]
 
 
 def group(
@@ -42,18 +48,21 @@ def group(
     Without keys there is one group at each instant, also where there is no solution.
     """
     names = [column(key) for key in keys]
-    frame = _with_columns(solutions.frame, names)
-    groups = frame.select(*solutions.key, *names).unique(maintain_order=True)
+    ordered, runs = _in_runs(solutions, names)
+    groups = ordered.frame.select(INSTANT, *names)[runs.starts]
+    results = [_aggregated(ordered, runs, call, expressions) for _, call in aggregates]
+    named = [column(variable) for variable, _ in aggregates]
+    groups = groups.with_columns(ids.alias(name) for name, ids in zip(named, results, strict=True))
     if not keys:
-        groups = _every(solutions, instants)
-    elif not solutions.keyed:
-        groups = groups.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, *names)
-    groups = groups.with_row_index(_GROUP)
-    numbered = _numbered(frame, groups, [*solutions.key, *names])
-    for variable, call in aggregates:
-        ids = _aggregated(solutions, numbered, groups.height, call, expressions)
-        groups = groups.with_columns(ids.alias(column(variable)))
-    return solutions.with_frame(groups.drop(_GROUP))
+        empty = [_result(call, []) for _, call in aggregates]
+        ids = dict(zip(named, expressions.dictionary.encode_all(empty), strict=True))
+        every = instants if solutions.keyed else [0] if groups.is_empty() else []
+        missing = pl.DataFrame({INSTANT: list(every)}, schema={INSTANT: pl.Int64}).join(
+            groups, on=INSTANT, how="anti"
+        )
+        absent = [pl.lit(value, pl.Int64).alias(name) for name, value in ids.items()]
+        groups = pl.concat([groups, missing.with_columns(absent)])
+    return solutions.with_frame(groups)
 
 
 def annotate(
@@ -64,83 +73,103 @@ def annotate(
     expressions: Expressions,
 ) -> pl.Series:
     """The aggregate of each solution's group, beside the solution."""
-    names = [column(key) for key in keys]
-    frame = _with_columns(solutions.frame, names)
+    ordered, runs = _in_runs(solutions, [column(key) for key in keys])
+    ids = _aggregated(ordered, runs, call, expressions).gather(runs.numbers())
+    return ids.gather(np.argsort(runs.order)).alias(column(variable))
+
+
+# -- groups as runs of rows ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Where groups begin and end among rows that are sorted by their keys.
+
+    Attributes:
+        order: which rows of the solutions stand in which place.
+        starts: the first row of each group; none is empty.
+    """
+
+    order: Positions
+    starts: Positions
+
+    @property
+    def lengths(self) -> Positions:
+        """How many rows each group has."""
+        return np.diff(self.starts, append=self.order.size)
+
+    def numbers(self) -> Positions:
+        """The number of each row's group."""
+        return np.repeat(np.arange(self.starts.size), self.lengths)
+
+
+def _in_runs(solutions: Solutions, names: list[str]) -> tuple[Solutions, _Runs]:
+    """The solutions sorted by some columns and the instant, and the runs of equal ones."""
+    absent = [name for name in names if name not in solutions.frame.columns]
+    frame = solutions.frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
     on = [*solutions.key, *names]
-    if on:
-        groups = frame.select(on).unique(maintain_order=True).with_row_index(_GROUP)
-    else:
-        groups = frame.select(INSTANT).head(1).with_row_index(_GROUP)
-    numbered = _numbered(frame, groups, on)
-    ids = _aggregated(solutions, numbered, groups.height, call, expressions)
-    return ids.gather(numbered).alias(column(variable))
-
-
-def _with_columns(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    absent = [name for name in names if name not in frame.columns]
-    return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
-
-
-def _every(solutions: Solutions, instants: Sequence[int]) -> pl.DataFrame:
-    every = list(instants) if solutions.keyed else [0]
-    return pl.DataFrame({INSTANT: every}, schema={INSTANT: pl.Int64})
-
-
-def _numbered(frame: pl.DataFrame, groups: pl.DataFrame, on: list[str]) -> pl.Series:
-    """The number of each row's group."""
     if not on:
-        return pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
-    found = frame.select(on).join(
-        groups.select(_GROUP, *on), on=on, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return found[_GROUP]
+        starts = np.zeros(min(1, frame.height), dtype=np.int64)
+        return solutions, _Runs(np.arange(frame.height), starts)
+    order = frame.select(pl.arg_sort_by(on)).to_series().to_numpy().astype(np.int64)
+    frame = frame[order]
+    changes = np.zeros(frame.height, dtype=np.bool_)
+    for name in on:
+        changes |= frame[name].ne_missing(frame[name].shift(1)).to_numpy()
+    changes[:1] = True
+    return solutions.with_frame(frame), _Runs(order, np.flatnonzero(changes))
 
 
 def _aggregated(
-    solutions: Solutions,
-    numbered: pl.Series,
-    groups: int,
-    call: Aggregate,
-    expressions: Expressions,
+    ordered: Solutions, runs: _Runs, call: Aggregate, expressions: Expressions
 ) -> pl.Series:
     """The id of the aggregate of each group."""
     dictionary = expressions.dictionary
-    if call.argument is None:
-        counted = _rows(solutions, call.distinct).with_columns(numbered.alias(_GROUP))
-        if call.distinct:
-            counted = counted.unique()
-        return _integers(_counts(counted, groups), dictionary)
-    frame = _arguments(call, solutions, expressions).with_columns(numbered.alias(_GROUP))
+    if call.argument is None and not call.distinct:
+        return _integers(pl.Series(runs.lengths), dictionary)
+    frame = _arguments(call, ordered, expressions).with_columns(pl.Series(_GROUP, runs.numbers()))
     if call.distinct:
         frame = frame.unique(maintain_order=True)
+    members = _Members(frame, np.flatnonzero(np.diff(frame[_GROUP].to_numpy(), prepend=-1)))
     if call.function == "COUNT":
-        return _integers(_counts(frame.drop_nulls(_VALUE), groups), dictionary)
-    quick = _quick(call.function, frame, groups, dictionary)
-    return quick if quick is not None else _slow(call, frame, groups, dictionary)
+        counted = frame[_VALUE].is_not_null().to_numpy().astype(np.int64)
+        return _integers(pl.Series(_sums(counted, members.starts)), dictionary)
+    quick = _quick(call.function, members, dictionary)
+    return quick if quick is not None else _slow(call, members, dictionary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """What an aggregate is over: `value`, maybe kinds and numbers, and where groups start."""
+
+    frame: pl.DataFrame
+    starts: Positions
+
+    def slices(self) -> list[tuple[int, int]]:
+        """Where each group starts and ends."""
+        return list(pairwise([*self.starts.tolist(), self.frame.height]))
 
 
 def _arguments(call: Aggregate, solutions: Solutions, expressions: Expressions) -> pl.DataFrame:
-    """What an aggregate is over: ids, and kinds and numbers where it works with them."""
+    """The ids of what is aggregated, and kinds and numbers where the aggregate is of numbers."""
+    if call.argument is None:
+        return _rows(solutions)
     if call.function in _NUMERIC and isinstance(call.argument, Variable):
         return expressions.worth(call.argument, solutions).rename({"id": _VALUE})
-    assert call.argument is not None, "COUNT(*) has been done"
     ids = expressions.value(call.argument, solutions).alias(_VALUE)
     if call.function not in _NUMERIC:
         return ids.to_frame()
     return expressions.dictionary.values_of(ids).select(KIND, NUMBER).with_columns(ids)
 
 
-def _rows(solutions: Solutions, distinct: bool) -> pl.DataFrame:
-    """What COUNT(*) counts: solutions, which do not bind the blank nodes of a pattern."""
+def _rows(solutions: Solutions) -> pl.DataFrame:
+    """What COUNT(DISTINCT *) counts: solutions, which do not bind the blank nodes of a pattern."""
     named = [name for name in solutions.names if not name.startswith("?_:")]
-    return solutions.frame.select(INSTANT, *(named if distinct else ()))
+    return solutions.frame.select(*named, pl.lit(0).alias(_VALUE))
 
 
-def _counts(frame: pl.DataFrame, groups: int) -> pl.Series:
-    found = frame.group_by(_GROUP).len(name="number")
-    every = pl.DataFrame({_GROUP: range(groups)}, schema={_GROUP: pl.UInt32})
-    joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
-    return joined["number"].fill_null(0).cast(pl.Int64)
+def _sums(numbers: npt.NDArray[np.int64], starts: Positions) -> npt.NDArray[np.int64]:
+    return np.add.reduceat(numbers, starts) if starts.size else numbers[:0]
 
 
 def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
@@ -153,74 +182,67 @@ def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
 # -- numbers of one kind, on columns ---------------------------------------------------------
 
 
-def _quick(
-    function: str, frame: pl.DataFrame, groups: int, dictionary: Dictionary
-) -> pl.Series | None:
+def _quick(function: str, members: _Members, dictionary: Dictionary) -> pl.Series | None:
     """The aggregate on columns, if every value is a plain number of one kind and none an error."""
+    frame = members.frame
     if function not in _NUMERIC or frame.is_empty() or frame[NUMBER].null_count():
         return None
-    kinds = frame[KIND].unique()
-    if len(kinds) != 1:
+    kind = frame[KIND][0]
+    if not (frame[KIND] == kind).all():
         return None
-    every = pl.DataFrame({_GROUP: range(groups)}, schema={_GROUP: pl.UInt32})
-    numbers = frame.select(_GROUP, _VALUE, NUMBER)
+    numbers = frame[NUMBER].to_numpy()
     if function in {"MIN", "MAX"}:
-        return _extremes(function, numbers, every, dictionary)
-    if function == "SUM" and kinds[0] == Kind.INTEGER:
-        sums = numbers.group_by(_GROUP).agg(
-            pl.col(NUMBER).sum(), pl.col(NUMBER).abs().sum().alias("size")
-        )
-        # Sums of whole numbers are exact as floats while they stay below 2^53.
-        if (sums["size"] < _LARGEST).all():
-            joined = every.join(sums, on=_GROUP, how="left", maintain_order="left")
-            return _integers(joined[NUMBER].fill_null(0).cast(pl.Int64), dictionary)
-    if kinds[0] == Kind.DOUBLE:
-        return _doubles(function, numbers, every, dictionary)
+        return _extremes(function, numbers, members, dictionary)
+    if kind == Kind.INTEGER and function == "SUM" and _is_exact(numbers, members.starts):
+        sums = np.add.reduceat(numbers, members.starts).astype(np.int64)
+        return _integers(pl.Series(sums), dictionary)
+    if kind == Kind.DOUBLE:
+        return _doubles(function, members, dictionary)
     return None
 
 
+def _is_exact(numbers: npt.NDArray[np.float64], starts: Positions) -> bool:
+    """Whether whole numbers add up exactly as floats: their sums stay below 2^53."""
+    return bool((np.add.reduceat(np.abs(numbers), starts) < _LARGEST).all())
+
+
 def _extremes(
-    function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
+    function: str, numbers: npt.NDArray[np.float64], members: _Members, dictionary: Dictionary
 ) -> pl.Series:
     """The least or greatest term; among equal numbers their texts decide."""
-    best = pl.col(NUMBER).min() if function == "MIN" else pl.col(NUMBER).max()
-    reached = numbers.filter(pl.col(NUMBER) == best.over(_GROUP)).unique()
-    if reached[_GROUP].n_unique() < reached.height:
-        texts = dictionary.texts(reached[_VALUE])
-        reached = reached.with_columns(texts.alias("text")).sort(
-            "text", descending=function == "MAX"
-        )
-    found = reached.group_by(_GROUP, maintain_order=True).first()
-    return every.join(found, on=_GROUP, how="left", maintain_order="left")[_VALUE]
+    extreme = np.minimum if function == "MIN" else np.maximum
+    best = extreme.reduceat(numbers, members.starts)
+    lengths = np.diff(members.starts, append=numbers.size)
+    reached = members.frame.select(_GROUP, _VALUE).filter(numbers == np.repeat(best, lengths))
+    if reached.height > best.size:
+        reached = reached.unique()
+        texts = dictionary.texts(reached[_VALUE]).alias("text")
+        reached = reached.with_columns(texts).sort("text", descending=function == "MAX")
+        reached = reached.unique(_GROUP, keep="first", maintain_order=True).sort(_GROUP)
+    return reached[_VALUE]
 
 
-def _doubles(
-    function: str, numbers: pl.DataFrame, every: pl.DataFrame, dictionary: Dictionary
-) -> pl.Series | None:
+def _doubles(function: str, members: _Members, dictionary: Dictionary) -> pl.Series | None:
     """Exactly rounded sums, which do not depend on the order of their terms."""
-    ordered = numbers.select(_GROUP, NUMBER).sort(_GROUP)
-    runs = ordered[_GROUP].rle().struct.unnest()
-    values, ends = ordered[NUMBER].to_list(), runs["len"].cum_sum().to_list()
+    values, slices = members.frame[NUMBER].to_list(), members.slices()
     try:
-        sums = [fsum(values[start:end]) for start, end in pairwise([0, *ends])]
+        sums = [fsum(values[start:end]) for start, end in slices]
     except (OverflowError, ValueError):  # too large on the way, or infinities that cancel out
         return None
-    results = pl.Series(sums) / runs["len"] if function == "AVG" else pl.Series(sums)
-    ids = dictionary.encode_texts([f'"{text}"^^<{XSD_DOUBLE}>' for text in double_texts(results)])
-    found = pl.DataFrame({_GROUP: runs["value"], _VALUE: ids})
-    joined = every.join(found, on=_GROUP, how="left", maintain_order="left")
-    zero = dictionary.encode(Literal("0", XSD_INTEGER))
-    return joined[_VALUE].fill_null(zero)
+    if function == "AVG":
+        sums = [total / (end - start) for total, (start, end) in zip(sums, slices, strict=True)]
+    texts = double_texts(pl.Series(sums))
+    return dictionary.encode_texts(('"' + texts + f'"^^<{XSD_DOUBLE}>').to_list())
 
 
 # -- anything, by the function table ---------------------------------------------------------
 
 
-def _slow(call: Aggregate, frame: pl.DataFrame, groups: int, dictionary: Dictionary) -> pl.Series:
-    members: list[list[Term | None]] = [[] for _ in range(groups)]
-    for number, term in zip(frame[_GROUP], dictionary.terms(frame[_VALUE]), strict=True):
-        members[number].append(term)
-    return dictionary.encode_all([_result(call, terms) for terms in members])
+def _slow(call: Aggregate, members: _Members, dictionary: Dictionary) -> pl.Series:
+    terms = dictionary.terms(members.frame[_VALUE])
+    return dictionary.encode_all(
+        [_result(call, terms[start:end]) for start, end in members.slices()]
+    )
 
 
 def _result(call: Aggregate, terms: list[Term | None]) -> Term | None:

@@ -17,7 +17,7 @@ from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJEC
 from headrace.kernel.index import IdIndex
 from headrace.kernel.values import VALUES, values
 from headrace.rdf.canonical import read_term
-from headrace.rdf.ids import TermId, quoted_id, text_id
+from headrace.rdf.ids import TermId, quoted_id, text_id, text_ids
 from headrace.rdf.options import OnError, report
 from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
@@ -76,16 +76,12 @@ class Dictionary:
 
     def encode_texts(self, texts: Sequence[str]) -> pl.Series:
         """The ids of terms by their canonical texts, none of which is a quoted triple."""
-        seed, made = self.seed, self._made
-        ids = [text_id(text.encode(), seed) for text in texts]
-        new = {
-            identity: text
-            for identity, text in zip(ids, texts, strict=True)
-            if identity not in made
-        }
-        self._new.update(new)
-        made.update(new)
-        return pl.Series(ID, ids, dtype=pl.Int64)
+        ids = text_ids(texts, self.seed)
+        made = dict(zip(ids.tolist(), texts, strict=True))
+        for identity in made.keys() - self._made:
+            self._new[identity] = made[identity]
+        self._made |= made.keys()
+        return pl.Series(ID, ids)
 
     def encode_quads(self, quads: Iterable[Quad], on_error: OnError = None) -> pl.DataFrame:
         """Statements as columns of ids, each once; a null graph is the default graph.

@@ -124,26 +124,29 @@ def _truth() -> pl.Expr:
     )
 
 
-def double_texts(numbers: pl.Series) -> list[str]:
+def double_texts(numbers: pl.Series) -> pl.Series:
     """The canonical lexical forms of doubles.
 
-    >>> double_texts(pl.Series([7512.25, 100.0, 0.5]))
+    >>> double_texts(pl.Series([7512.25, 100.0, 0.5])).to_list()
     ['7.51225E3', '1.0E2', '5.0E-1']
     """
-    plain = numbers.is_between(1, _PLAIN_BELOW).to_list()
-    return [
-        _with_exponent(text) if easy else double_text(number)
-        for number, text, easy in zip(
-            numbers.to_list(), numbers.cast(pl.String), plain, strict=True
-        )
-    ]
+    plain = numbers.is_between(1, _PLAIN_BELOW)
+    texts = numbers.to_frame("number").select(_with_exponent(pl.col("number"))).to_series()
+    if plain.all():
+        return texts
+    others = [double_text(number) for number in numbers.filter(~plain)]
+    return texts.scatter((~plain).arg_true(), pl.Series(others, dtype=pl.String))
 
 
 _PLAIN_BELOW: Final = 1e15
 """Up to here Polars writes doubles with as few digits as tell them apart, and no exponent."""
 
 
-def _with_exponent(text: str) -> str:
-    whole, _, fraction = text.partition(".")
-    digits = whole[1:] + fraction if fraction != "0" else whole[1:].rstrip("0")
-    return f"{whole[0]}.{digits or '0'}E{len(whole) - 1}"
+def _with_exponent(number: pl.Expr) -> pl.Expr:
+    """One digit, a point and the rest, of a number from 1 on that is written out in full."""
+    text = number.cast(pl.String)
+    digits = text.str.replace(".", "", literal=True).str.strip_chars_end("0")
+    rest = digits.str.slice(1)
+    exponent = (text.str.find(".", literal=True) - 1).cast(pl.String)
+    shown = pl.when(rest == "").then(pl.lit("0")).otherwise(rest)
+    return pl.concat_str(text.str.slice(0, 1), pl.lit("."), shown, pl.lit("E"), exponent)

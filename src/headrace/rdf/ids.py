@@ -6,9 +6,12 @@ seed is the deployment's own, so that nobody outside can look for two terms with
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from struct import Struct
 from typing import NewType
 
+import numpy as np
+import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from headrace.rdf.terms import QuotedTriple, Term, canonical
@@ -48,3 +51,9 @@ def text_id(canonical_text: bytes, seed: int = 0) -> TermId:
     """The id of the term with this canonical N-Triples form."""
     digest = xxh3_64_intdigest(canonical_text, seed)
     return TermId(digest - (digest & _SIGN) * 2)
+
+
+def text_ids(texts: Iterable[str], seed: int = 0) -> npt.NDArray[np.int64]:
+    """The ids of the terms with these canonical forms."""
+    digests = [xxh3_64_intdigest(text.encode(), seed) for text in texts]
+    return np.array(digests, dtype=np.uint64).view(np.int64)
