@@ -11,7 +11,7 @@ from typing import Self
 
 import polars as pl
 
-from headrace.algebra.expressions import Expression, FunctionCall, Timestamp
+from headrace.algebra.expressions import FunctionCall, Timestamp
 from headrace.algebra.operators import Service
 from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
@@ -19,7 +19,7 @@ from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.services import Services
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, SettingError, Source, UnsupportedError
+from headrace.errors import DataError, SettingError, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
@@ -81,6 +81,25 @@ class Store:
     ) -> None:
         """Close the connections to endpoints."""
         self._client.close()
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The terms of its statements, and of whatever is evaluated with them."""
+        return self._dictionary
+
+    @property
+    def quads(self) -> pl.DataFrame:
+        """Its statements as columns of ids."""
+        return self._quads
+
+    @property
+    def functions(self) -> Functions:
+        """The extension functions."""
+        return self._functions
+
+    def services(self) -> Services:
+        """How SERVICE is asked."""
+        return Services(self._client, self._dictionary)
 
     def __len__(self) -> int:
         """How many statements there are."""
@@ -147,16 +166,25 @@ class Store:
                 problem = "a SERVICE with a budget is not supported here yet"
                 raise UnsupportedError(problem, source, operator.span)
             for expression in expressions(operator):
-                self._check_expression(expression, source)
+                if any(isinstance(part, Timestamp) for part in parts(expression)):
+                    problem = "timestamp() is about streams, and here are none"
+                    raise UnsupportedError(problem, source)
+        self.check_functions(parsed)
 
-    def _check_expression(self, expression: Expression, source: Source) -> None:
-        for part in parts(expression):
-            if isinstance(part, Timestamp):
-                raise UnsupportedError("timestamp() is about streams, and here are none", source)
-            if isinstance(part, FunctionCall):
-                problem = self._functions.problem(part)
-                if problem is not None:
-                    raise UnsupportedError(problem, source, part.span)
+    def check_functions(self, parsed: Parsed) -> None:
+        """Refuse a query that calls a function which nobody has registered.
+
+        Raises:
+            UnsupportedError: saying which, and where.
+        """
+        for operator in everywhere(parsed.query.pattern):
+            for expression in expressions(operator):
+                for part in parts(expression):
+                    problem = (
+                        self._functions.problem(part) if isinstance(part, FunctionCall) else None
+                    )
+                    if problem is not None and isinstance(part, FunctionCall):
+                        raise UnsupportedError(problem, parsed.source, part.span)
 
     def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
         """Answer a query that has been parsed."""
@@ -170,6 +198,6 @@ class Store:
                 stamp, functions=self._functions, seed=stamp.lexical.encode()
             ),
             moment=lambda _instant: stamp,
-            service=Services(self._client, self._dictionary),
+            service=self.services(),
         )
         return answer(query, self._quads, around)

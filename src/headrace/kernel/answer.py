@@ -55,10 +55,10 @@ def answer(query: Query, quads: pl.DataFrame, around: Surroundings) -> Answer:
         case Ask():
             return Truth(found.height > 0)
         case Construct(template):
-            made = constructed(template, found, around.dictionary)
-            return Statements(tuple(dict.fromkeys(made)))
+            graph = constructed(template, found, around.dictionary)
+            return Statements(tuple(dict.fromkeys(graph)))
         case Describe(targets):
-            return Statements(tuple(_described(targets, found, data, around.dictionary)))
+            return Statements(tuple(described(targets, found, data, around.dictionary)))
 
 
 def active_data(dataset: Dataset, quads: Quads, dictionary: Dictionary) -> Data:
@@ -93,12 +93,13 @@ def constructed(
         terms = {name: terms[position] for name, terms in zip(names, columns, strict=True)}
         scope = blake2b(repr((key, position)).encode(), digest_size=8).hexdigest()
         for quad in template:
-            made = _made(quad, terms, scope)
-            if made is not None:
-                yield made
+            statement = made(quad, terms, scope)
+            if statement is not None:
+                yield statement
 
 
-def _made(quad: TemplateQuad, terms: dict[str, Term | None], scope: str) -> Quad | None:
+def made(quad: TemplateQuad, terms: dict[str, Term | None], scope: str) -> Quad | None:
+    """What a template's statement becomes with some terms, if that is a statement at all."""
     subject, predicate, object_ = (
         _filled(part, terms, scope) for part in (quad.subject, quad.predicate, quad.object)
     )
@@ -132,7 +133,7 @@ def _filled(part: PatternTerm, terms: dict[str, Term | None], scope: str) -> Ter
 # -- DESCRIBE --------------------------------------------------------------------------------
 
 
-def _described(
+def described(
     targets: tuple[Variable | Iri, ...], found: Solutions, data: Data, dictionary: Dictionary
 ) -> Iterator[Quad]:
     """What is said of each resource, and of the blank nodes that are reached from it."""

@@ -8,10 +8,14 @@ import polars as pl
 
 from headrace.algebra.expressions import Variable
 
+POSITION: Final = "position"
+"""The place of an element among all that have come; its statements share it."""
 TIME: Final = "time"
 """The event time of an element, in microseconds."""
-WATERMARK: Final = "watermark"
-"""The watermark of its stream just before the element came; null before the first one."""
+HIGH: Final = "high"
+"""The greatest event time of its stream just before the element came; null if it is the first."""
+STREAM: Final = "stream"
+"""Which of a query's streams a statement is of, by number."""
 GRAPH: Final = "graph"
 SUBJECT: Final = "subject"
 PREDICATE: Final = "predicate"
@@ -21,16 +25,18 @@ STATEMENT: Final = (GRAPH, SUBJECT, PREDICATE, OBJECT)
 
 FIRST: Final = "first"
 LAST: Final = "last"
-"""The first and the last close of the windows that hold an element."""
+"""The first and the last instant at which a window holds a statement."""
 INSTANT: Final = "instant"
-"""The close that a solution belongs to; part of every key."""
+"""The instant that a solution belongs to, by its number in the evaluation; part of every key."""
 
 ID: Final = "id"
 TEXT: Final = "text"
 """A term's id and its canonical N-Triples form."""
 
-ELEMENTS: Final = pl.Schema(dict.fromkeys((TIME, WATERMARK, *STATEMENT), pl.Int64))
-CONTENTS: Final = pl.Schema(dict.fromkeys((FIRST, LAST, *STATEMENT), pl.Int64))
+ARRIVALS: Final = pl.Schema(dict.fromkeys((POSITION, TIME, HIGH, *STATEMENT), pl.Int64))
+"""Statements of a stream as they come in."""
+CONTENTS: Final = pl.Schema(dict.fromkeys((FIRST, LAST, TIME, STREAM, *STATEMENT), pl.Int64))
+"""Statements in windows."""
 TERMS: Final = pl.Schema({ID: pl.Int64, TEXT: pl.String})
 QUOTED: Final = pl.Schema(dict.fromkeys((ID, SUBJECT, PREDICATE, OBJECT), pl.Int64))
 """Quoted triples and their parts."""
@@ -45,6 +51,15 @@ def kind_of(name: str) -> str:
 def number_of(name: str) -> str:
     """The column with the numbers of a variable's terms, where a scan has brought it along."""
     return f"number {name}"
+
+
+STAMP: Final = "time of "
+"""How the columns of stream times begin."""
+
+
+def time_of(name: str, stream: int) -> str:
+    """The column with the latest time of a stream's triples that bound a variable."""
+    return f"{STAMP}{name} in {stream}"
 
 
 def column(variable: Variable) -> str:

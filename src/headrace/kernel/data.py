@@ -14,6 +14,7 @@ from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.values import KIND, NUMBER
 from headrace.rdf.ids import TermId
+from headrace.rdf.terms import Iri
 
 _WORTH_AN_INDEX: Final = 50_000
 """So many statements are put apart by predicate, so that a pattern looks at few of them."""
@@ -21,15 +22,18 @@ _WORTH_AN_INDEX: Final = 50_000
 
 @dataclass(frozen=True)
 class Quads:
-    """Statements: the same at every instant, or each in the windows between two closes.
+    """Statements: the same at every instant, or each at those from one to another.
 
     Attributes:
-        frame: graph, subject, predicate and object; also `first` and `last` if it is keyed.
+        frame: graph, subject, predicate and object; also `first` and `last` if it is keyed, and
+            `time` and `stream` if they are in a window.
         instants: the instants at which it is looked at, if it differs between them.
+        timed: whether equal statements of different times each match on their own.
     """
 
     frame: pl.DataFrame
     instants: range | None = None
+    timed: bool = False
 
     def with_predicate(self, predicate: TermId | None) -> pl.DataFrame:
         """The statements with a predicate, or all of them; large data are put apart only once."""
@@ -93,6 +97,22 @@ NO_QUADS = Quads(QUADS.to_frame())
 
 
 @dataclass(frozen=True, slots=True)
+class WindowContents:
+    """What a window holds at each instant, the window's name and its stream."""
+
+    name: Iri
+    stream: Iri
+    quads: Quads
+
+
+def united(parts: Sequence[Quads]) -> Quads:
+    """The statements of several windows as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Quads(pl.concat([part.frame for part in parts]), parts[0].instants, parts[0].timed)
+
+
+@dataclass(frozen=True, slots=True)
 class DefaultGraph:
     """The graph that patterns outside GRAPH are matched in."""
 
@@ -123,24 +143,36 @@ class Data:
         default: the graphs that make up the default graph; None is the unnamed one.
         named: the named graphs that GRAPH sees; None is all there are.
         active: which graph patterns are matched in.
+        beneath: other data that patterns see too: what is static, below what is in windows.
     """
 
     quads: Quads = NO_QUADS
     default: tuple[TermId | None, ...] = (None,)
     named: tuple[TermId, ...] | None = None
     active: Active = field(default_factory=DefaultGraph)
+    beneath: Data | None = None
 
     def within(self, active: Active) -> Data:
         """The same data, matched in another graph."""
-        return replace(self, active=active)
+        beneath = None if self.beneath is None else self.beneath.within(active)
+        return replace(self, active=active, beneath=beneath)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether it may differ from instant to instant."""
+        return self.quads.keyed
 
     def graph_names(self) -> Sequence[TermId]:
         """The names of the graphs that GRAPH ranges over, in a fixed order."""
-        present = self.quads.frame[GRAPH].drop_nulls().unique().sort().to_list()
+        own = self._own_graph_names()
+        below = () if self.beneath is None else self.beneath.graph_names()
+        return sorted({*own, *below})
+
+    def _own_graph_names(self) -> Sequence[TermId]:
         if self.named is None:
-            return present
+            return self.quads.frame[GRAPH].drop_nulls().unique().to_list()
         # A graph that is named but empty is still there to be looked into.
-        return sorted(set(self.named))
+        return self.named
 
     @property
     def merges(self) -> bool:
@@ -174,6 +206,12 @@ class Data:
         return pl.concat(
             [frame.select(*key, *graph, pl.col(name).alias(SUBJECT)) for name in (SUBJECT, OBJECT)]
         ).unique()
+
+    def fixed_names(self) -> frozenset[TermId]:
+        """The names of the graphs that are there at every instant."""
+        if self.beneath is not None:
+            return frozenset(self.beneath.graph_names())
+        return frozenset() if self.keyed and self.named is None else frozenset(self.graph_names())
 
 
 def _among(graphs: tuple[TermId | None, ...]) -> pl.Expr:

@@ -14,17 +14,26 @@ from typing import Final
 
 import polars as pl
 
-from headrace.algebra.expressions import BuiltIn, Exists, Expression, Operation, Variable
+from headrace.algebra.expressions import (
+    BuiltIn,
+    Exists,
+    Expression,
+    Operation,
+    Timestamp,
+    Variable,
+)
 from headrace.algebra.operators import Operator
 from headrace.algebra.scope import mentioned
 from headrace.algebra.walk import parts, rewritten
 from headrace.functions.errors import ExpressionError
 from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
 from headrace.functions.logic import truth
+from headrace.functions.times import date_time
 from headrace.functions.values import FALSE, TRUE
 from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.stamps import Stamps
 from headrace.kernel.values import KIND, NUMBER, TRUTH, Kind
 from headrace.rdf.terms import Iri, Literal, Term
 
@@ -53,18 +62,23 @@ class Expressions:
         dictionary: gives terms and values for ids, and ids for new terms.
         context: what expressions depend on besides their inputs.
         moment: the time of an instant, as NOW() gives it.
+        label: what tells an instant from any other, wherever it is evaluated.
         exists: tests the pattern of an EXISTS.
+        stamps: knows the times that timestamp() gives.
     """
 
     dictionary: Dictionary
     context: EvaluationContext
     moment: Callable[[int], Literal]
+    label: Callable[[int], bytes]
     exists: ExistsTest
+    stamps: Stamps
 
     # -- truth -----------------------------------------------------------------------------
 
     def condition(self, expression: Expression, solutions: Solutions) -> pl.Series:
         """The truth of an expression on each solution; null where it is an error."""
+        expression, solutions = self._without_timestamps(expression, solutions)
         match expression:
             case Operation("&&", arguments):
                 return reduce(lambda a, b: a & b, self._conditions(arguments, solutions))
@@ -155,6 +169,7 @@ class Expressions:
             seeds: what RAND() and its like follow from in each solution; else from its values.
             site: which expression of the query it is, so that two RAND() of a solution differ.
         """
+        expression, solutions = self._without_timestamps(expression, solutions)
         if isinstance(expression, Variable | Iri | Literal):
             return self._ids(expression, solutions)
         placed = replace(self, context=replace(self.context, site=site))
@@ -200,7 +215,7 @@ class Expressions:
             distinct = frame.head(1)
         evaluate = made(evaluator(expression, self.context.functions))
         if volatile and seeds is None:
-            seeds = row_seeds(distinct)
+            seeds = self.seeds(distinct)
         results = self._results(evaluate, present, distinct, seeds if volatile else None)
         if volatile:
             return results
@@ -242,6 +257,43 @@ class Expressions:
             numbered, on=key, how="left", nulls_equal=True, maintain_order="left"
         )
         return [results[row] for row in found[_RESULT_ROW]]
+
+    def seeds(self, frame: pl.DataFrame) -> list[bytes]:
+        """Bytes for each row that follow from its terms and its instant, and differ for each."""
+        names = sorted(name for name in frame.columns if name.startswith("?"))
+        columns = [self.dictionary.texts(frame[name]).to_list() for name in names]
+        rows = zip(*columns, strict=True) if columns else (() for _ in range(frame.height))
+        seen: dict[tuple[object, ...], int] = {}
+        seeds = []
+        for instant, row in zip(frame[INSTANT].to_list(), rows, strict=True):
+            key = (self.label(instant), *row)
+            count = seen[key] = seen.get(key, -1) + 1
+            seeds.append(blake2b(repr((names, key, count)).encode(), digest_size=16).digest())
+        return seeds
+
+    def _without_timestamps(
+        self, expression: Expression, solutions: Solutions
+    ) -> tuple[Expression, Solutions]:
+        """The expression with each timestamp() replaced by a variable that holds its value."""
+        calls = dict.fromkeys(part for part in parts(expression) if isinstance(part, Timestamp))
+        if not calls:
+            return expression, solutions
+        named: dict[Expression, Variable] = {}
+        frame = solutions.frame
+        for position, call in enumerate(calls):
+            variable = named[call] = Variable(f"_:.stamp{position}")
+            times = self._times(call, solutions)
+            distinct = times.unique().drop_nulls()
+            ids = self.dictionary.encode_all([date_time(time) for time in distinct])
+            stamps = times.replace_strict(distinct, ids, default=None, return_dtype=pl.Int64)
+            frame = frame.with_columns(stamps.alias(column(variable)))
+        return rewritten(expression, named.get), solutions.with_frame(frame)
+
+    def _times(self, call: Timestamp, solutions: Solutions) -> pl.Series:
+        if len(call.arguments) == 1:
+            return self.stamps.of_variable(call, solutions, self.dictionary)
+        triple = [self.value(part, solutions) for part in call.arguments]
+        return self.stamps.of_triple(call, solutions, triple)
 
     def _without_exists(
         self, expression: Expression, solutions: Solutions
@@ -291,16 +343,11 @@ def depends_on_instant(expression: Expression) -> bool:
     return looks or _uses_time(expression) or is_volatile(expression)
 
 
+def is_local(expression: Expression) -> bool:
+    """Whether its value on a solution follows from the terms of the solution alone."""
+    stamped = any(isinstance(part, Timestamp) for part in parts(expression))
+    return not stamped and not depends_on_instant(expression)
+
+
 def _uses_time(expression: Expression) -> bool:
     return any(isinstance(part, BuiltIn) and part.name == "NOW" for part in parts(expression))
-
-
-def row_seeds(frame: pl.DataFrame) -> list[bytes]:
-    """Bytes for each row that follow from its values alone, and differ between equal rows."""
-    seen: dict[tuple[object, ...], int] = {}
-    seeds = []
-    names = sorted(frame.columns)
-    for row in frame.select(names).iter_rows():
-        count = seen[row] = seen.get(row, -1) + 1
-        seeds.append(blake2b(repr((names, row, count)).encode(), digest_size=16).digest())
-    return seeds

@@ -17,6 +17,7 @@ from headrace.kernel.solutions import Solutions, complete
 
 _ROW = "?_:.row"  # named as a variable, so that it is carried along like one
 _OTHER = "instant of the other side"
+_TOO = " on the other side"
 
 Condition = Callable[[Solutions], pl.Series]
 """Which of some solutions are kept: a column of truth values, null where it is an error."""
@@ -30,6 +31,8 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     shared = _shared(left, right)
     on = [*(left.key if right.keyed else []), *shared]
     others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
+    stamps = [name for name in left.stamps if name in others.columns]
+    others = others.rename({name: f"{name}{_TOO}" for name in stamps})
     known = [name for name in left.frame.columns if name not in on and name != INSTANT]
     others = others.drop(known, strict=False)  # values that the left side has brought along too
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
@@ -43,18 +46,32 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
         )
         # A row that meets at most one other one is still told from the rest by the same columns.
         identified = left.identified_by if by_right else right.identified_by if by_left else None
-        return Solutions(found.drop(_OTHER, strict=False), left.keyed, identified)
+        found = _latest(found.drop(_OTHER, strict=False), stamps)
+        return Solutions(found, left.keyed, identified)
     parts = [
         _coalesced(one, other, shared, on, budget)
         for one in _by_unbound(left.frame, shared)
         for other in _by_unbound(others, shared)
     ]
-    names = list(dict.fromkeys([*left.names, *right.names]))
+    names = _all_columns(left, right)
     return left.with_frame(
-        pl.concat([complete(part, names) for part in parts])
+        pl.concat([complete(_latest(part, stamps), names) for part in parts])
         if parts
         else complete(left.frame.clear(), names)
     )
+
+
+def _all_columns(*parts: Solutions) -> list[str]:
+    """The variables of some solutions, and their stream times."""
+    return list(dict.fromkeys(name for part in parts for name in (*part.names, *part.stamps)))
+
+
+def _latest(joined: pl.DataFrame, stamps: list[str]) -> pl.DataFrame:
+    """A join in which a variable that both sides bound has the later of its times."""
+    if not stamps:
+        return joined
+    later = [pl.max_horizontal(name, f"{name}{_TOO}").alias(name) for name in stamps]
+    return joined.with_columns(later).drop([f"{name}{_TOO}" for name in stamps])
 
 
 def left_join(
@@ -73,7 +90,7 @@ def left_join(
         kept = condition(matched.with_frame(matched.frame.drop(_ROW)))
         matched = matched.with_frame(matched.frame.filter(kept.fill_null(value=False)))
     alone = numbered.frame.join(matched.frame.select(_ROW).unique(), on=_ROW, how="anti")
-    names = [name for name in dict.fromkeys([*left.names, *right.names]) if name != _ROW]
+    names = [name for name in _all_columns(left, right) if name != _ROW]
     return left.with_frame(pl.concat([complete(matched.frame, names), complete(alone, names)]))
 
 
@@ -102,7 +119,7 @@ def union(branches: Sequence[Solutions], instants: Sequence[int]) -> Solutions:
     """The solutions of all branches."""
     keyed = any(branch.keyed for branch in branches)
     parts = [branch.expanded(instants) if keyed else branch for branch in branches]
-    names = list(dict.fromkeys(name for part in parts for name in part.names))
+    names = _all_columns(*parts)
     return Solutions(pl.concat([complete(part.frame, names) for part in parts]), keyed)
 
 

@@ -11,6 +11,7 @@ from headrace.algebra.operators import (
     OrderKey,
     Project,
     Reduced,
+    Slice,
 )
 from headrace.functions.ordering import order_key, value_key
 from headrace.kernel.columns import INSTANT
@@ -20,6 +21,10 @@ from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import NUMBER
 
 _RANK = "rank"
+_RUN = "run of equals"
+_AT = "place"
+_TEXT = "text of "
+_A_PAIR = 2
 
 
 def ordered(
@@ -32,15 +37,46 @@ def ordered(
         )
         for position, key in enumerate(keys)
     ]
-    by = [*solutions.key, *(rank.name for rank in ranks), *sorted(solutions.names)]
-    descending = [
-        *([False] * len(solutions.key)),
-        *(key.descending for key in keys),
-        *([False] * len(solutions.names)),
-    ]
+    by = [*solutions.key, *(rank.name for rank in ranks)]
+    descending = [*([False] * len(solutions.key)), *(key.descending for key in keys)]
     frame = solutions.frame.with_columns(ranks)
     frame = frame.sort(by, descending=descending, nulls_last=False, maintain_order=True)
+    frame = _ties_by_text(frame, by, sorted(solutions.names), expressions.dictionary)
     return solutions.with_frame(frame.drop([rank.name for rank in ranks]))
+
+
+def _ties_by_text(
+    frame: pl.DataFrame, by: list[str], names: list[str], dictionary: Dictionary
+) -> pl.DataFrame:
+    """Sorted rows, with those that are equal in the order of their terms' texts.
+
+    Ids differ from deployment to deployment, and answers must not.
+    """
+    keys = frame.select(by)
+    changes = keys.select(
+        pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in by)
+    ).to_series()
+    tied = ~changes | ~changes.shift(-1, fill_value=True)
+    if frame.height < _A_PAIR or not tied.any() or not names:
+        return frame
+    numbered = frame.with_columns(changes.cum_sum().alias(_RUN), pl.int_range(pl.len()).alias(_AT))
+    rows = numbered.filter(tied)
+    sorted_rows = by_text(rows, [_RUN], names, dictionary)
+    moved = sorted_rows.with_columns(rows[_AT])
+    rest = numbered.filter(~tied)
+    return pl.concat([rest, moved]).sort(_AT).drop(_RUN, _AT)
+
+
+def by_text(
+    frame: pl.DataFrame, first: list[str], names: list[str], dictionary: Dictionary
+) -> pl.DataFrame:
+    """Rows sorted by some columns, then by the texts of terms, the unbound first."""
+    texts = [dictionary.texts(frame[name]).alias(f"{_TEXT}{name}") for name in names]
+    by = [*first, *(text.name for text in texts)]
+    if not by:
+        return frame
+    ordered = frame.with_columns(texts).sort(by, nulls_last=False, maintain_order=True)
+    return ordered.drop([text.name for text in texts])
 
 
 def _ranks(ids: pl.Series, expressions: Expressions) -> pl.Series:
@@ -76,11 +112,13 @@ def distinct(solutions: Solutions) -> Solutions:
     return solutions.with_frame(solutions.frame.unique(subset=names, maintain_order=True))
 
 
-def sliced(solutions: Solutions, offset: int, limit: int | None, is_ordered: bool) -> Solutions:
+def sliced(
+    solutions: Solutions, offset: int, limit: int | None, is_ordered: bool, dictionary: Dictionary
+) -> Solutions:
     """Some solutions of each instant; without ORDER BY, from a fixed order."""
     frame = solutions.frame
     if not is_ordered:
-        frame = frame.sort([*solutions.key, *sorted(solutions.names)] or [INSTANT])
+        frame = by_text(frame, solutions.key, sorted(solutions.names), dictionary)
     if not solutions.keyed:
         return solutions.with_frame(frame.slice(offset, limit))
     numbered = frame.with_columns(pl.int_range(pl.len()).over(INSTANT).alias(_RANK))
@@ -95,7 +133,7 @@ def is_ordered(operator: Operator) -> bool:
     match operator:
         case OrderBy():
             return True
-        case Project(source) | Distinct(source) | Reduced(source):
+        case Project(source) | Distinct(source) | Reduced(source) | Slice(source):
             return is_ordered(source)
         case _:
             return False

@@ -128,17 +128,16 @@ class Paths:
     def _closure(
         self, subject: PatternTerm, path: ZeroOrOne | ZeroOrMore | OneOrMore, object_: PatternTerm
     ) -> Solutions:
-        pairs = self._steps(path.path)
+        stands = not isinstance(path, OneOrMore) or may_be_empty(path.path)
+        steps = self.solutions(PathPattern(_START, path.path, _END))
+        if stands and self._data.keyed:
+            steps = steps.expanded(self._instants)
+        pairs = complete(steps.frame, (_FROM, _TO)).unique()
         if not isinstance(path, ZeroOrOne):
             pairs = self._repeated(pairs, subject, object_)
-        if not isinstance(path, OneOrMore) or may_be_empty(path.path):
+        if stands:
             pairs = pl.concat([pairs, *self._standing(pairs, subject, object_)]).unique()
-        return self._bound(pairs, subject, object_)
-
-    def _steps(self, path: Path) -> pl.DataFrame:
-        """The pairs that a path connects, once each."""
-        found = self.solutions(PathPattern(_START, path, _END))
-        return complete(found.frame, (_FROM, _TO)).unique()
+        return self._bound(steps.with_frame(pairs), subject, object_)
 
     def _repeated(
         self, steps: pl.DataFrame, subject: PatternTerm, object_: PatternTerm
@@ -176,17 +175,21 @@ class Paths:
         ]
         if not given:
             ends = {_FROM: SUBJECT, _TO: SUBJECT}
-            yield at_instants(self._data.nodes(), ends, self._data.quads.instants)
+            below = self._data.beneath
+            yield at_instants(self._data.nodes(), ends, self._data.quads)
+            if below is not None:
+                nodes = Solutions(at_instants(below.nodes(), ends, below.quads))
+                yield nodes.expanded(self._instants).frame
         for term in given:
             identity = self._dictionary.encode(term)
-            instants = self._instants if self._data.quads.keyed else (0,)
+            instants = self._instants if self._data.keyed else (0,)
             yield pl.DataFrame(
                 {INSTANT: list(instants), _FROM: identity, _TO: identity}, schema=pairs.schema
             )
 
-    def _bound(self, pairs: pl.DataFrame, subject: PatternTerm, object_: PatternTerm) -> Solutions:
+    def _bound(self, pairs: Solutions, subject: PatternTerm, object_: PatternTerm) -> Solutions:
         """The pairs whose ends are those of the pattern."""
-        frame = pairs
+        frame = pairs.frame
         for name, term in ((_FROM, subject), (_TO, object_)):
             if not isinstance(term, Variable):
                 identity = self._dictionary.encode(term)  # type: ignore[arg-type]  # checked when planned
@@ -198,7 +201,7 @@ class Paths:
             for name, term in ((_FROM, subject), (_TO, object_))
             if isinstance(term, Variable)
         }
-        return Solutions(frame.select(INSTANT, **columns), self._data.quads.keyed)
+        return pairs.with_frame(frame.select(INSTANT, **columns))
 
 
 def may_be_empty(path: Path) -> bool:

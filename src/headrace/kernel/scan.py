@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
+from headrace.algebra.scope import of_term
 from headrace.kernel.columns import (
     FIRST,
     GRAPH,
@@ -15,12 +19,15 @@ from headrace.kernel.columns import (
     LAST,
     OBJECT,
     PREDICATE,
+    STREAM,
     SUBJECT,
+    TIME,
     column,
     kind_of,
     number_of,
+    time_of,
 )
-from headrace.kernel.data import Data, EachNamedGraph
+from headrace.kernel.data import Data, EachNamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER
@@ -54,16 +61,49 @@ class _Places:
             self.columns[name] = place
 
 
-def scan(
-    data: Data,
-    pattern: TriplePattern,
-    dictionary: Dictionary,
-    valued: frozenset[Variable] = frozenset(),
-) -> Solutions:
-    """The solutions of a triple pattern; equal triples of a graph are one.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a variable besides its term.
 
-    Kinds and numbers of the variables that are valued come along where they are at hand.
+    Attributes:
+        valued: the variables whose kinds and numbers come along where they are at hand.
+        stamped: the variables whose latest stream times come along.
     """
+
+    valued: frozenset[Variable] = frozenset()
+    stamped: frozenset[Variable] = frozenset()
+
+
+NOTHING_MORE: Final = Wanted()
+
+
+def scan(
+    data: Data, pattern: TriplePattern, dictionary: Dictionary, wanted: Wanted = NOTHING_MORE
+) -> Solutions:
+    """The solutions of a triple pattern; equal triples of a graph are one."""
+    found = _scanned(data, pattern, dictionary, wanted)
+    if data.beneath is None:
+        return found
+    below = scan(data.beneath, pattern, dictionary, wanted)
+    if below.height == 0:
+        return found
+    if found.height == 0:
+        return below
+    return _united(found, below, data)
+
+
+def _united(above: Solutions, below: Solutions, data: Data) -> Solutions:
+    """What is in windows, and what is static and not in a window too."""
+    assert data.quads.instants is not None, "only windows lie above other data"
+    rest = below.expanded(data.quads.instants).frame.select(INSTANT, *above.names)
+    rest = rest.join(above.frame, on=[INSTANT, *above.names], how="anti")
+    frame = above.frame.select(INSTANT, *above.names, *above.stamps)
+    return above.with_frame(pl.concat([frame, rest], how="diagonal"))
+
+
+def _scanned(
+    data: Data, pattern: TriplePattern, dictionary: Dictionary, wanted: Wanted
+) -> Solutions:
     places = _Places()
     for place, term in _parts(pattern):
         if place != PREDICATE or not isinstance(term, Iri):
@@ -72,14 +112,15 @@ def scan(
         places.bind(GRAPH, column(data.active.variable))
     predicate = pattern.predicate
     fixed = dictionary.encode(predicate) if isinstance(predicate, Iri) else None
-    if fixed is not None and pattern.object in valued and data.quads.is_indexed:
+    if fixed is not None and pattern.object in wanted.valued and data.quads.is_indexed:
         name = column(pattern.object)
         places.columns |= {kind_of(name): KIND, number_of(name): NUMBER}
         statements = data.quads.with_values(fixed, dictionary)
     else:
         statements = data.quads.with_predicate(fixed)
     matches = statements.filter(*data.conditions(), *places.conditions)
-    found = at_instants(matches, places.columns, data.quads.instants, data.merges)
+    stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
+    found = at_instants(matches, places.columns, data.quads, data.merges, stamped)
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
     identified = None
@@ -94,28 +135,56 @@ def _parts(pattern: TriplePattern) -> tuple[tuple[str, PatternTerm], ...]:
 
 
 def at_instants(
-    matches: pl.DataFrame, columns: dict[str, str], instants: range | None, merge: bool = False
+    matches: pl.DataFrame,
+    columns: dict[str, str],
+    quads: Quads,
+    merge: bool = False,
+    stamped: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Columns of matches with the instant they hold at, at each one from first to last."""
-    if instants is None:
+    if quads.instants is None:
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
-    first, last = (instants[0], instants[-1]) if instants else (0, -1)
+    expanded = expanded_rows(matches, quads.instants)
+    if stamped and STREAM in matches.columns:
+        return _stamped(expanded, columns, quads.timed, stamped)
     # The windows that hold a triple may overlap those that hold it again: it counts once.
-    return (
-        matches.filter(pl.col(FIRST) <= last, pl.col(LAST) >= first)
-        .with_columns(
-            pl.int_ranges(
-                pl.col(FIRST).clip(lower_bound=first),
-                pl.col(LAST).clip(upper_bound=last) + 1,
-                instants.step,
-                dtype=pl.Int64,
-            ).alias(INSTANT)
-        )
-        .explode(INSTANT)
-        .select(INSTANT, **columns)
-        .unique()
-    )
+    if quads.timed:
+        return expanded.select(INSTANT, TIME, **columns).unique().drop(TIME)
+    return expanded.select(INSTANT, **columns).unique()
+
+
+def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
+    """A row for each instant at which a match holds."""
+    first, last = (instants[0], instants[-1]) if instants else (0, -1)
+    held = matches.filter(pl.col(FIRST) <= last, pl.col(LAST) >= first)
+    starts = held[FIRST].clip(lower_bound=first).to_numpy()
+    counts = (held[LAST].clip(upper_bound=last).to_numpy() - starts) // instants.step + 1
+    rows = np.repeat(np.arange(held.height), counts)
+    turns = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = pl.Series(INSTANT, starts[rows] + turns * instants.step, dtype=pl.Int64)
+    expanded = held if rows.size == held.height else held[rows]
+    return expanded.with_columns(numbers)
+
+
+def _stamped(
+    expanded: pl.DataFrame, columns: dict[str, str], timed: bool, stamped: Sequence[str]
+) -> pl.DataFrame:
+    """Matches with the latest time of each stream in which they are."""
+    key = [INSTANT, *columns, *([TIME] if timed else [])]
+    streams = expanded[STREAM].unique().sort().to_list()
+    latest = [
+        pl.col(TIME).filter(pl.col(STREAM) == stream).max().alias(f"latest {stream}")
+        for stream in streams
+    ]
+    named = expanded.with_columns(pl.col(place).alias(name) for name, place in columns.items())
+    grouped = named.group_by(key, maintain_order=True).agg(latest)
+    times = [
+        pl.col(f"latest {stream}").alias(time_of(name, stream))
+        for name in stamped
+        for stream in streams
+    ]
+    return grouped.select(INSTANT, *columns, *times)
 
 
 def unquoted(

@@ -12,6 +12,7 @@ from headrace.algebra.expressions import (
     Aggregate,
     Expression,
     Operation,
+    Timestamp,
     TriplePattern,
     Variable,
 )
@@ -37,22 +38,31 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.scope import mentioned
+from headrace.algebra.scope import mentioned, possible
 from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
-from headrace.kernel.data import Active, Data, EachNamedGraph, NamedGraph
+from headrace.kernel.data import (
+    Active,
+    Data,
+    EachNamedGraph,
+    NamedGraph,
+    Quads,
+    WindowContents,
+    united,
+)
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
-from headrace.kernel.expressions import Expressions, depends_on_instant, row_seeds
+from headrace.kernel.expressions import Expressions, depends_on_instant, is_local
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
-from headrace.kernel.scan import at_instants, scan
+from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
+from headrace.kernel.stamps import Stamps
 from headrace.planning.join_order import Estimate, greedy
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
@@ -61,8 +71,13 @@ CallService = Callable[[Service, Solutions], Solutions]
 """Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
 
 
-def _no_service(_service: Service, _solutions: Solutions) -> Solutions:
+def no_service(_service: Service, _solutions: Solutions) -> Solutions:
+    """Where no endpoint can be asked."""
     raise InternalError("SERVICE stands where no endpoint can be asked")
+
+
+def _unlabelled(_instant: int) -> bytes:
+    return b""
 
 
 def _epoch(_instant: int) -> Literal:
@@ -79,7 +94,10 @@ class Surroundings:
         budget: what it may cost.
         context: what expressions depend on.
         moment: the time of an instant.
+        label: what tells an instant from any other, wherever it is evaluated.
         service: how remote endpoints are asked.
+        windows: what windows hold.
+        streams: the streams they are on, by number.
     """
 
     dictionary: Dictionary
@@ -87,13 +105,17 @@ class Surroundings:
     budget: Budget = field(default_factory=Budget)
     context: EvaluationContext = field(default_factory=lambda: EvaluationContext(_epoch(0)))
     moment: Callable[[int], Literal] = _epoch
-    service: CallService = _no_service
+    label: Callable[[int], bytes] = _unlabelled
+    service: CallService = no_service
+    windows: tuple[WindowContents, ...] = ()
+    streams: tuple[Iri, ...] = ()
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
     places = {id(each): place for place, each in enumerate(everywhere(operator))}
-    return _Snapshot(around, data, _valued(operator), places).solutions(operator)
+    wanted = Wanted(_valued(operator), _stamped(operator))
+    return _Snapshot(around, data, wanted, places).solutions(operator)
 
 
 def _valued(operator: Operator) -> frozenset[Variable]:
@@ -107,13 +129,25 @@ def _valued(operator: Operator) -> frozenset[Variable]:
     return frozenset(found)
 
 
+def _stamped(operator: Operator) -> frozenset[Variable]:
+    """The variables whose times are asked for."""
+    calls = [
+        part
+        for each in everywhere(operator)
+        for expression in expressions(each)
+        for part in parts(expression)
+        if isinstance(part, Timestamp) and len(part.arguments) == 1
+    ]
+    return frozenset(call.arguments[0] for call in calls if isinstance(call.arguments[0], Variable))
+
+
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
     """One evaluation, with one active graph."""
 
     around: Surroundings
     data: Data
-    valued: frozenset[Variable]
+    wanted: Wanted
     places: Mapping[int, int]
 
     def solutions(self, operator: Operator) -> Solutions:
@@ -154,7 +188,7 @@ class _Snapshot:
             case Graph(name, source):
                 return self._graph(name, source)
             case Window():
-                raise InternalError("a window reached an evaluation without windows")
+                return self._window(operator)
             case Service():
                 return self.around.service(operator, unit())
             case Group(source, keys, aggregates):
@@ -180,14 +214,22 @@ class _Snapshot:
             case Reduced(source):
                 return self.solutions(source)
             case Slice(source, offset, limit):
-                return sliced(self.solutions(source), offset, limit, is_ordered(source))
+                found = self.solutions(source)
+                dictionary = self.around.dictionary
+                return sliced(found, offset, limit, is_ordered(source), dictionary)
             case _:
                 assert_never(operator)
 
     @property
     def expressions(self) -> Expressions:
+        contents = tuple(window.quads for window in self.around.windows)
         return Expressions(
-            self.around.dictionary, self.around.context, self.around.moment, self._exists
+            self.around.dictionary,
+            self.around.context,
+            self.around.moment,
+            self.around.label,
+            self._exists,
+            Stamps(self.around.streams, contents),
         )
 
     def _exists(self, pattern: Operator, solutions: Solutions) -> pl.Series:
@@ -202,7 +244,7 @@ class _Snapshot:
 
     @property
     def _many(self) -> bool:
-        return self.data.quads.keyed or len(self.around.instants) > 1
+        return self.data.keyed or len(self.around.instants) > 1
 
     def _extended(self, operator: Extend) -> Solutions:
         """A run of BINDs and columns: all of them are computed for the same solutions."""
@@ -215,7 +257,7 @@ class _Snapshot:
         seeds: list[bytes] | None = None
         for each in reversed(chain):
             if seeds is None and is_volatile(each.expression):
-                seeds = row_seeds(found.frame)
+                seeds = self.expressions.seeds(found.frame)
             # Where it stands in the query, so that no two calls of UUID() give the same.
             site = f"{self.places.get(id(each))} {each.variable.name}".encode()
             ids = self.expressions.value(each.expression, found, seeds, site)
@@ -241,7 +283,7 @@ class _Snapshot:
         for condition in conjuncts(conditions):
             needed = {column(variable) for variable in mentioned(condition)}
             place = next((at for at, part in enumerate(found) if needed <= set(part.names)), None)
-            if place is None or not needed or depends_on_instant(condition):
+            if place is None or not needed or not is_local(condition):
                 late.append(condition)
             else:
                 part = found[place]
@@ -269,7 +311,7 @@ class _Snapshot:
     def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary, self.valued)
+            return scan(self.data, pattern, dictionary, self.wanted)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
@@ -284,10 +326,37 @@ class _Snapshot:
         zeros = pl.repeat(0, len(rows), dtype=pl.Int64, eager=True).alias(INSTANT)
         return Solutions(pl.DataFrame([zeros, *(ids.alias(name) for name, ids in columns.items())]))
 
-    # -- graphs ----------------------------------------------------------------------------
+    # -- windows and graphs ----------------------------------------------------------------
+
+    def _over(self, data: Data) -> _Snapshot:
+        return _Snapshot(self.around, data, self.wanted, self.places)
+
+    def _window(self, operator: Window) -> Solutions:
+        """The solutions in a window, or in each one with its name and its stream."""
+        named: dict[tuple[Iri, Iri | None], list[Quads]] = {}
+        for window in self.around.windows:
+            if isinstance(operator.name, Variable) or window.name == operator.name:
+                stream = window.stream if operator.stream is not None else None
+                named.setdefault((window.name, stream), []).append(window.quads)
+        branches = []
+        for (name, stream), quads in named.items():
+            found = self._over(Data(united(quads))).solutions(operator.input)
+            bound = {operator.name: name, operator.stream: stream}
+            terms = {
+                variable: term
+                for variable, term in bound.items()
+                if isinstance(variable, Variable) and term is not None
+            }
+            if terms:
+                values = self._values(tuple(terms), (tuple(terms.values()),))
+                found = join(found, values, self.around.budget)
+            branches.append(found)
+        if not branches:
+            return nothing([column(each) for each in sorted(possible(operator), key=_name)])
+        return branches[0] if len(branches) == 1 else union(branches, self.around.instants)
 
     def _within(self, active: Active) -> _Snapshot:
-        return _Snapshot(self.around, self.data.within(active), self.valued, self.places)
+        return self._over(self.data.within(active))
 
     def _graph(self, name: Variable | Iri, source: Operator) -> Solutions:
         if isinstance(name, Iri):
@@ -304,9 +373,10 @@ class _Snapshot:
         """The solutions in a named graph, at the instants at which there is such a graph."""
         inner = self._within(graph)
         found = inner.solutions(source)
-        if not self.data.quads.keyed or follows_graph(source):
+        fixed = not self.data.keyed or graph.name in self.data.fixed_names()
+        if fixed or follows_graph(source):
             return found
-        present = at_instants(inner.data.statements(), {}, self.data.quads.instants)
+        present = at_instants(inner.data.statements(), {}, self.data.quads).unique()
         return join(found, Solutions(present, keyed=True), self.around.budget)
 
     def _graph_by_graph(self, name: Variable, source: Operator) -> Solutions:
@@ -320,6 +390,10 @@ class _Snapshot:
             found = self._in_graph(NamedGraph(identity), source)
             branches.append(join(found, Solutions(frame), self.around.budget))
         return union(branches, self.around.instants) if branches else nothing([column(name)])
+
+
+def _name(variable: Variable) -> str:
+    return variable.name
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:

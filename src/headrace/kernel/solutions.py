@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.columns import INSTANT, STAMP, column
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ class Solutions:
     def names(self) -> list[str]:
         """The columns of variables; there may be columns of their values beside them."""
         return [name for name in self.frame.columns if name.startswith("?")]
+
+    @property
+    def stamps(self) -> list[str]:
+        """The columns of the stream times of variables."""
+        return [name for name in self.frame.columns if name.startswith(STAMP)]
 
     @property
     def key(self) -> list[str]:

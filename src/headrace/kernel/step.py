@@ -2,121 +2,251 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
 
-from headrace.kernel.columns import (
-    CONTENTS,
-    FIRST,
-    INSTANT,
-    LAST,
-    STATEMENT,
-    TIME,
-    WATERMARK,
-    column,
-)
-from headrace.kernel.data import Data, Quads
-from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings, evaluate
-from headrace.kernel.windows import Progress, Sliding
+from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
+from headrace.kernel.derived import arrivals_of
+from headrace.kernel.grid import NEVER, Times
+from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.reports import Report
+from headrace.kernel.schedule import Reached
+from headrace.kernel.standing import Around, Standing, completed
+from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
+from headrace.rdf.terms import Iri
+
+_FORGET_FROM = 100_000
+"""So many terms may be known before the first look at which of them are still needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What has come in on a stream.
+
+    Attributes:
+        statements: in the order in which they came; positions count from 0 over the whole batch.
+        high: how far the stream has come; heartbeats count too.
+    """
+
+    statements: pl.DataFrame = field(default_factory=ARRIVALS.to_frame)
+    high: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a step reports.
+    """What a step gives.
 
     Attributes:
-        instants: every close that was evaluated, also those without solutions.
-        solutions: `instant`, and the canonical form of each variable's term, in canonical order.
-        late: how many elements of the step missed a window that had closed before they came.
+        reports: of each query that had something due.
+        late: the statements of the elements that missed a window, by stream.
+        failed: the queries that have stopped, and why.
     """
 
-    instants: range
-    solutions: pl.DataFrame
-    late: int = 0
-
-    def rows(self) -> Iterator[tuple[int, list[tuple[str | None, ...]]]]:
-        """Each instant and its rows."""
-        found = self.solutions.rows_by_key(INSTANT)
-        for instant in self.instants:
-            yield instant, found.get(instant, [])
+    reports: tuple[Report, ...]
+    late: Mapping[Iri, pl.DataFrame]
+    failed: Mapping[str, str]
 
 
 class Kernel:
-    """A plan at work: it remembers what its open windows hold."""
+    """Continuous queries at work over the streams of a deployment."""
 
-    def __init__(self, plan: Plan, seed: int = 0, progress: Progress | None = None) -> None:
-        """Begin with empty windows; with a progress, where another kernel stopped."""
-        self.plan = plan
-        self.windows = Sliding.of(plan)
-        self.progress = progress or Progress()
-        self.dictionary = Dictionary(seed)
-        self._contents = CONTENTS.to_frame()
+    def __init__(self, plans: Sequence[Plan], around: Around, live: bool = False) -> None:
+        """Begin with empty windows.
 
-    def remember(self, elements: pl.DataFrame, terms: pl.DataFrame) -> None:
-        """Take back elements of earlier steps: they change the windows, not the progress."""
-        self._add(self._held(elements), terms)
+        Args:
+            plans: the queries.
+            around: what they share.
+            live: whether empty windows are reported up to the watermark, or only between others.
+        """
+        self.around = around
+        self.live = live
+        self.queries: list[Standing] = []
+        self._logs: dict[Iri, StreamLog] = {}
+        self._position = -1
+        self._kept_terms = _FORGET_FROM
+        for plan in plans:
+            self.queries.append(Standing(plan))
+        self._arrange()
 
-    def step(self, batch: pl.DataFrame, watermark: int, terms: pl.DataFrame) -> Results:
-        """Add the elements of a batch and evaluate every window that the watermark has passed."""
-        held = self._held(batch)
-        self._add(held, terms)
-        if not held.is_empty():
-            first, last = _integer(held[FIRST].min()), _integer(held[LAST].max())
-            self.progress = self.progress.saw(first, last)
-        return self._report(self.progress.due(self.windows, watermark), self._late(batch))
+    def register(self, plan: Plan) -> None:
+        """Add a query, which sees what comes from now on."""
+        self.queries.append(Standing(plan, self._position))
+        self._arrange()
+
+    def remove(self, name: str) -> None:
+        """Take a query away."""
+        self.queries = [each for each in self.queries if each.plan.name != name]
+
+    def _arrange(self) -> None:
+        order = in_step_order([query.plan for query in self.queries])
+        self.queries = [self.queries[place] for place in order]
+        for query in self.queries:
+            for stream in query.plan.streams:
+                self._logs.setdefault(stream, StreamLog())
+
+    def remember(self, stream: Iri, arrivals: Arrivals) -> None:
+        """Take back elements of earlier steps: windows hold them, and no progress is made."""
+        self._append(stream, arrivals, self._position + 1)
+
+    # -- steps -----------------------------------------------------------------------------
+
+    def step(self, batch: Mapping[Iri, Arrivals]) -> Results:
+        """Add what has come in and evaluate every instant that is due."""
+        return self._stepped(batch, ended=False)
 
     def finish(self) -> Results:
-        """At the end of the input, evaluate every window that still holds an element."""
-        return self._report(self.progress.remaining(self.windows), late=0)
+        """At the end of the input, evaluate every instant whose windows hold an element."""
+        return self._stepped({}, ended=True)
 
-    def _add(self, held: pl.DataFrame, terms: pl.DataFrame) -> None:
-        self.dictionary.learn(terms)
-        self._contents = pl.concat([self._contents, held])
+    def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
+        late: dict[Iri, list[Times]] = {}
+        first = self._position + 1
+        new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
+        reports: list[Report] = []
+        failed: dict[str, str] = {}
+        for query in self.queries:
+            if query.failure is not None:
+                continue
+            self._tell(query, new, ended, late)
+            report = self._due(query, ended)
+            if report is not None:
+                reports.append(report)
+            if query.failure is not None:
+                failed[query.plan.name] = query.failure
+            self._derive(query, report, new, ended)
+        missed = {
+            stream: self._logs[stream].statements.filter(
+                pl.col(POSITION).is_in(np.unique(np.concatenate(found)).tolist())
+            )
+            for stream, found in late.items()
+        }
+        self._forget()
+        return Results(tuple(reports), missed, failed)
 
-    def _held(self, elements: pl.DataFrame) -> pl.DataFrame:
-        """The elements that some window holds, with the first and the last such close."""
-        time, slide = pl.col(TIME), self.plan.slide
-        first = _close_from(pl.max_horizontal(time, WATERMARK), self.plan)
-        last = _close_from(time + self.plan.width, self.plan) - slide
-        return elements.select(
-            first.alias(FIRST), last.alias(LAST), *(pl.col(name) for name in STATEMENT)
-        ).filter(pl.col(FIRST) <= pl.col(LAST))
+    def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
+        log = self._logs.setdefault(stream, StreamLog())
+        statements = arrivals.statements.with_columns(pl.col(POSITION) + first)
+        elements = log.append(statements, arrivals.high)
+        self._position = max(self._position, int(elements.positions.max(initial=-1)))
+        return elements
 
-    def _late(self, batch: pl.DataFrame) -> int:
-        first, end = _close_from(pl.col(TIME), self.plan), pl.col(TIME) + self.plan.width
-        late = (first < pl.col(WATERMARK)) & (first < end)
-        return _integer(batch.select(late.fill_null(value=False).sum()).item())
+    def _tell(
+        self,
+        query: Standing,
+        new: Mapping[Iri, Elements],
+        ended: bool,
+        late: dict[Iri, list[Times]],
+    ) -> None:
+        """Tell a query what has come in, and collect what is late for it."""
+        for number, stream in enumerate(query.plan.streams):
+            elements = new.get(stream)
+            if elements is not None:
+                if query.since >= 0:
+                    elements = elements.where(elements.positions > query.since)
+                query.saw(number, elements, self._logs[stream].high)
+        for number, elements, flags in query.settle(ended):
+            if flags.any():
+                late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
 
-    def _report(self, instants: range, late: int) -> Results:
-        names = [column(variable) for variable in self.plan.variables]
-        if not instants:
-            empty = pl.DataFrame(schema={INSTANT: pl.Int64, **dict.fromkeys(names, pl.String)})
-            return Results(instants, empty, late)
-        data = Data(Quads(self._contents, instants))
-        around = Surroundings(self.dictionary, instants)
-        ids = evaluate(self.plan.pattern, data, around).expanded(instants).frame
-        texts = [self.dictionary.texts(ids[name]).alias(name) for name in names]
-        solutions = ids.select(INSTANT).with_columns(texts).sort(INSTANT, *names, nulls_last=False)
-        self.progress = self.progress.after(instants)
-        self._forget(instants[-1])
-        return Results(instants, solutions, late)
+    def _due(self, query: Standing, ended: bool) -> Report | None:
+        logs = self._logs_of(query)
+        schedule = query.schedule(
+            [elements for _, elements in logs],
+            Reached(self._watermark(query), ended, self.live),
+        )
+        if schedule is None:
+            return None
+        instants, progress = schedule.due()
+        query.progress = progress
+        return query.evaluated(instants, logs, self.around) if len(instants) else None
 
-    def _forget(self, reported: int) -> None:
-        self._contents = self._contents.filter(pl.col(LAST) > reported)
-        self.dictionary.forget_all_but(self._contents[name] for name in STATEMENT)
+    def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
+        found = []
+        for stream in query.plan.streams:
+            log = self._logs[stream]
+            elements = log.elements
+            if query.since >= 0:
+                elements = elements.where(elements.positions > query.since)
+            found.append((log, elements))
+        return found
 
+    def _watermark(self, query: Standing) -> int | None:
+        """How far all of its streams have come; none if one has not begun."""
+        found = None
+        for stream in query.plan.streams:
+            high = self._logs[stream].high
+            if high is None:
+                return None
+            watermark = high - query.plan.delay(stream)
+            found = watermark if found is None else min(found, watermark)
+        return found
 
-def _close_from(time: pl.Expr, plan: Plan) -> pl.Expr:
-    """`Sliding.close_from`, for a column of moments."""
-    return plan.origin - (plan.origin - time) // plan.slide * plan.slide
+    # -- streams out of streams --------------------------------------------------------------
 
+    def _derive(
+        self, query: Standing, report: Report | None, new: dict[Iri, Elements], ended: bool
+    ) -> None:
+        """Give what a query has emitted to those that read it as a stream."""
+        stream = query.plan.stream
+        if stream is None or stream not in self._logs:
+            return
+        statements = ARRIVALS.to_frame()
+        if report is not None:
+            first, high = self._position + 1, self._logs[stream].high
+            statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
+        reached = self._reached(query, ended)
+        if reached is None and statements.is_empty():
+            return
+        new[stream] = self._append(stream, Arrivals(statements, reached))
 
-def _integer(value: object) -> int:
-    """A number out of a frame, whose cells Polars types as anything."""
-    if not isinstance(value, int):
-        raise TypeError(f"expected a number, found {value!r}")
-    return value
+    def _reached(self, query: Standing, ended: bool) -> int | None:
+        """How far a derived stream has come: its next element is not before that."""
+        watermark = self._watermark(query)
+        schedule = query.schedule(
+            [elements for _, elements in self._logs_of(query)],
+            Reached(watermark, False, self.live),
+        )
+        if schedule is None:
+            return None
+        if ended:
+            return query.progress.reported
+        until = completed(schedule, self.live)
+        return until + 1 if until > NEVER else None
+
+    # -- forgetting ------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Drop the elements that no query will ask for, and now and then their terms."""
+        for stream, log in self._logs.items():
+            horizons = [
+                self._horizon(query, stream)
+                for query in self.queries
+                if query.failure is None and stream in query.plan.streams
+            ]
+            log.forget(min(horizons, default=2**62))
+        dictionary = self.around.dictionary
+        if dictionary.known.height > 2 * self._kept_terms:
+            dictionary.forget_all_but(self._used_ids())
+            self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
+
+    def _horizon(self, query: Standing, stream: Iri) -> int:
+        schedule = query.schedule(
+            [elements for _, elements in self._logs_of(query)],
+            Reached(self._watermark(query), False, self.live),
+        )
+        if schedule is None:
+            return NEVER
+        return schedule.horizon(query.plan.streams.index(stream))
+
+    def _used_ids(self) -> list[pl.Series]:
+        frames = [self.around.static.frame, *(log.statements for log in self._logs.values())]
+        used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
+        for query in self.queries:
+            if query.previous is not None:
+                names = [name for name in query.previous.columns if name.startswith("?")]
+                used += [query.previous[name].drop_nulls() for name in names]
+        return [series.rename(ID) for series in used]

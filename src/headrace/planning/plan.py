@@ -2,181 +2,212 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final
 
-from headrace.algebra.expressions import Aggregate, TriplePattern, Variable
-from headrace.algebra.operators import (
-    Annotate,
-    Bgp,
-    Distinct,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    Operator,
-    OrderBy,
-    Project,
-    Service,
-    Slice,
-    Union,
-    Values,
-    Window,
+from headrace.algebra.operators import Service
+from headrace.algebra.query import Query, Registered
+from headrace.algebra.reporting import (
+    Align,
+    Bounds,
+    Every,
+    OnArrival,
+    OnChange,
+    OnClose,
+    Order,
+    Scope,
+    Semantics,
 )
-from headrace.algebra.query import Dataset, Query, Registered, Select
-from headrace.algebra.reporting import BlankNodes, Semantics, Strategy
-from headrace.algebra.windows import TimeWindow
-from headrace.errors import UnsupportedError
-from headrace.rdf.terms import Iri, QuotedTriple
+from headrace.algebra.walk import everywhere
+from headrace.algebra.windows import (
+    CountWindow,
+    NowWindow,
+    TimeWindow,
+    WindowDeclaration,
+    WindowFrame,
+)
+from headrace.errors import Source, UnsupportedError
+from headrace.rdf.terms import Iri
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """One query over one sliding time window. Durations and times in microseconds.
+class PlannedWindow:
+    """A window on one stream.
 
     Attributes:
-        pattern: what is evaluated at each close of the window.
-        variables: the columns of an answer.
-        stream: the stream the window is on.
-        width: how much of the past the window holds.
-        slide: how far apart its closes are.
-        origin: one of its closes.
-        delay: how far the watermark stays behind the latest event.
-        blank_nodes: within what equal blank node labels are the same node.
+        name: what WINDOW and GRAPH call it; several may share it, and are read as one then.
+        stream: the stream it is on.
+        frame: which of its elements are in.
+        in_default_graph: whether patterns outside any GRAPH or WINDOW see its contents too.
     """
 
-    pattern: Operator
-    variables: tuple[Variable, ...]
+    name: Iri
     stream: Iri
-    width: int
-    slide: int
-    origin: int = 0
-    delay: int = 0
-    blank_nodes: BlankNodes = BlankNodes.ELEMENT
+    frame: WindowFrame
+    in_default_graph: bool = False
+
+    @property
+    def slide(self) -> int | None:
+        """How far apart its closes are, if they lie on a grid."""
+        return self.frame.slide if isinstance(self.frame, TimeWindow) else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One continuous query over the streams of a deployment.
+
+    Attributes:
+        name: what its answers are called.
+        query: what is evaluated, and when.
+        windows: its windows; one on every stream has become one for each.
+        delays: how far the watermark of each of its streams stays behind the latest event.
+    """
+
+    name: str
+    query: Query
+    windows: tuple[PlannedWindow, ...]
+    delays: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def semantics(self) -> Semantics:
+        """When it is evaluated and what it emits."""
+        return self.query.semantics
+
+    @cached_property
+    def streams(self) -> tuple[Iri, ...]:
+        """The streams that it reads, in the order in which equal times are taken."""
+        return tuple(sorted({window.stream for window in self.windows}, key=lambda s: s.value))
+
+    def delay(self, stream: Iri) -> int:
+        """How far the watermark of a stream stays behind."""
+        return dict(self.delays).get(stream.value, 0)
+
+    @property
+    def stream(self) -> Iri | None:
+        """The stream that it is for others, if it is registered as one."""
+        registration = self.query.registration
+        if registration is None or registration.kind is not Registered.STREAM:
+            return None
+        return Iri(registration.name)
+
+    @cached_property
+    def asks_services(self) -> bool:
+        """Whether an evaluation asks a remote endpoint."""
+        return any(isinstance(each, Service) for each in everywhere(self.query.pattern))
 
     @property
     def digest(self) -> str:
         """What tells this plan from any other, also in another process."""
-        return sha256(repr(self).encode()).hexdigest()
+        shown = (self.name, self.query, self.windows, self.delays)
+        return sha256(repr(shown).encode()).hexdigest()
 
 
-def make_plan(query: Query) -> Plan:
-    """Plan a query, or say which part of it cannot be run yet.
+def make_plan(
+    query: Query,
+    name: str = "query",
+    streams: tuple[Iri, ...] = (),
+    delays: Mapping[str, int] | None = None,
+    source: Source | None = None,
+) -> Plan:
+    """Plan a query, or say which part of it cannot be run.
+
+    Args:
+        query: what to run.
+        name: what its answers are called.
+        streams: the streams of the deployment, for windows on every stream.
+        delays: what the streams declare; settings of the query go before it.
+        source: its text, for errors.
 
     Raises:
-        UnsupportedError: the query needs something that this version cannot run.
+        UnsupportedError: it asks for something that has no meaning together.
     """
-    if not isinstance(query.form, Select):
-        raise _unsupported(f"{type(query.form).__name__.upper()} queries")
-    if query.dataset != Dataset():
-        raise _unsupported("static graphs and schemas")
-    if query.registration and query.registration.kind is not Registered.QUERY:
-        raise _unsupported("queries registered as a stream")
-    _check_semantics(query.semantics)
-    _check_operator(query.pattern)
-    stream, frame = _only_window(query)
-    return Plan(
-        pattern=query.pattern,
-        variables=query.form.variables,
-        stream=stream,
-        width=frame.width,
-        slide=frame.slide or frame.width,
-        origin=int(query.semantics.t0),
-        delay=dict(query.semantics.stream_delays).get(stream.value, query.semantics.delay),
-        blank_nodes=query.semantics.blank_nodes,
-    )
+    if not query.windows:
+        raise UnsupportedError(
+            f"'{name}' reads no stream, so it has one answer and nothing to wait for",
+            source,
+            hint="ask it with `headrace query`",
+        )
+    _check(query, source)
+    windows = tuple(each for window in query.windows for each in _planned(window, streams))
+    own = dict(query.semantics.stream_delays)
+    chosen = {
+        window.stream.value: own.get(
+            window.stream.value,
+            query.semantics.delay or (delays or {}).get(window.stream.value, 0),
+        )
+        for window in windows
+    }
+    return Plan(name, query, windows, tuple(sorted(chosen.items())))
 
 
-def _only_window(query: Query) -> tuple[Iri, TimeWindow]:
-    if len(query.windows) != 1:
-        raise _unsupported("queries without exactly one window")
-    [window] = query.windows
-    if not isinstance(window.stream, Iri):
-        raise _unsupported("windows on every stream")
-    if not window.in_default_graph:
-        raise _unsupported("windows outside the default graph")
-    if not isinstance(window.frame, TimeWindow) or window.frame.slide is None:
-        raise _unsupported("windows other than time windows with a slide")
-    return window.stream, window.frame
+def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[PlannedWindow]:
+    over = [window.stream] if isinstance(window.stream, Iri) else list(streams)
+    return [
+        PlannedWindow(window.name, stream, window.frame, window.in_default_graph) for stream in over
+    ]
 
 
-# What may differ from the defaults: the first three are run, the others make no difference to a
-# query that is evaluated when its one window closes.
-_FREE: Final = {"delay", "stream_delays", "blank_nodes", "order", "pick"}
+def _check(query: Query, source: Source | None) -> None:
+    semantics, first = query.semantics, query.windows[0].span
+    if query.dataset.schemas:
+        raise UnsupportedError("FROM SCHEMA is not supported yet", source, first)
+    if semantics.scope is Scope.MATCH:
+        _check_match(query, source)
+    now = any(isinstance(window.frame, NowWindow) for window in query.windows)
+    if now and semantics.order is Order.ARRIVAL and len(query.windows) > 1:
+        raise UnsupportedError(
+            "order=arrival and [NOW] beside another window have no meaning together",
+            source,
+            first,
+            hint="leave order=event-time, so that equal times have an order",
+        )
+    for operator in everywhere(query.pattern):
+        if isinstance(operator, Service) and operator.budget is not None:
+            problem = "a SERVICE with a budget is not supported yet"
+            raise UnsupportedError(problem, source, operator.span)
 
 
-def _check_semantics(semantics: Semantics) -> None:
-    default = Semantics()
-    for name in (field.name for field in fields(Semantics)):
-        chosen: Any = getattr(semantics, name)
-        if name in _FREE or chosen == getattr(default, name):
-            continue
-        if name == "strategy" and chosen is Strategy.SNAPSHOT:
-            continue
-        if name == "t0" and isinstance(chosen, int):
-            continue
-        raise _unsupported(f"{name} = {chosen}")
+def _check_match(query: Query, source: Source | None) -> None:
+    """Where the span of a match is bounded, a match is found when its last triple comes."""
+    if not isinstance(query.semantics.report, OnArrival):
+        raise UnsupportedError(
+            "scope=match bounds the span of a match, which is looked at on arrival only",
+            source,
+            query.windows[0].span,
+            hint="set report=on-arrival, or scope=window",
+        )
+    for window in query.windows:
+        if not isinstance(window.frame, TimeWindow):
+            problem = "scope=match needs a window of time, such as [RANGE 10s]"
+            raise UnsupportedError(problem, source, window.span)
 
 
-_CLAUSES: Final[dict[type, str]] = {
-    Join: "joins of groups",
-    LeftJoin: "OPTIONAL",
-    Union: "UNION",
-    Minus: "MINUS",
-    Filter: "FILTER",
-    Values: "VALUES",
-    Graph: "GRAPH",
-    Window: "WINDOW",
-    Service: "SERVICE",
-    OrderBy: "ORDER BY",
-    Slice: "LIMIT and OFFSET",
-}
+def bounds_of(semantics: Semantics) -> Bounds:
+    """Which ends belong to a window; the span of a match has only one that may."""
+    if semantics.scope is Scope.MATCH and semantics.bounds is not Bounds.CLOSED:
+        return Bounds.OPEN_CLOSED
+    return semantics.bounds
 
 
-def _check_operator(operator: Operator) -> None:
-    match operator:
-        case Bgp(patterns):
-            for pattern in patterns:
-                _check_pattern(pattern)
-            if not patterns:
-                raise _unsupported("an empty pattern")
-        case Annotate(source, annotations):
-            _check_operator(source)
-            _check_aggregates(each.aggregate for each in annotations)
-        case Group(source, _, aggregates):
-            _check_operator(source)
-            _check_aggregates(aggregate for _, aggregate in aggregates)
-        case Project(source, _) | Distinct(source):
-            _check_operator(source)
-        case _:
-            kind = type(operator)
-            raise _unsupported(_CLAUSES.get(kind, kind.__name__.upper()))
+def reports_arrivals(plan: Plan) -> bool:
+    """Whether some instant of a query is caused by a single element, not by time alone."""
+    match plan.semantics.report:
+        case OnArrival():
+            return True
+        case OnClose():
+            return any(isinstance(window.frame, CountWindow) for window in plan.windows)
+        case Every() | OnChange():
+            return False
 
 
-def _check_pattern(pattern: object) -> None:
-    if not isinstance(pattern, TriplePattern):
-        raise _unsupported("property paths")
-    terms = (pattern.subject, pattern.predicate, pattern.object)
-    if any(isinstance(term, TriplePattern | QuotedTriple) for term in terms):
-        raise _unsupported("quoted triples in patterns")
+def takes_arrivals_as_they_come(plan: Plan) -> bool:
+    """Whether elements are evaluated as they come, so that none can be late."""
+    semantics = plan.semantics
+    return semantics.order is Order.ARRIVAL and isinstance(semantics.report, OnArrival)
 
 
-def _check_aggregates(aggregates: Iterator[Aggregate]) -> None:
-    for aggregate in aggregates:
-        if aggregate.function != "COUNT":
-            raise _unsupported(f"the aggregate {aggregate.function}")
-        if aggregate.argument is None and aggregate.distinct:
-            raise _unsupported("COUNT(DISTINCT *)")
-        if not isinstance(aggregate.argument, Variable | None):
-            raise _unsupported("COUNT of an expression")
-
-
-def _unsupported(what: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"this version cannot run {what}",
-        hint="it runs SELECT over triple patterns in one time window, with COUNT and DISTINCT",
-    )
+def opens_on_grid(plan: Plan) -> bool:
+    """Whether the openings of its windows lie on the grid, and not the closes."""
+    return plan.semantics.align is Align.OPEN

@@ -1,0 +1,381 @@
+"""How fast windows are answered, against a loop over windows with pyoxigraph in the same run.
+
+YABench's first experiment: weather stations that each report their temperature once a second for
+30 seconds, an observation being seven triples; asked for are those above 50 degrees in the last 5
+seconds, every 5 seconds and every second. The medium stream has 1,000 stations, the large one ten
+times as many, by a generator like YABench's. pyoxigraph fills a new store for every window.
+
+Timed are two ways: from elements in each side's own form, which come to us all at once or a second
+at a time, and from the bytes of a file to rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import resource
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import nan
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import TypeAlias
+
+import polars as pl
+import pyoxigraph as ox
+
+from headrace.dialects import parse
+from headrace.engine import Engine
+from headrace.kernel.columns import (
+    ARRIVALS,
+    HIGH,
+    ID,
+    INSTANT,
+    OBJECT,
+    POSITION,
+    PREDICATE,
+    QUADS,
+    SUBJECT,
+    TIME,
+)
+from headrace.kernel.data import Quads
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.reports import Report
+from headrace.kernel.standing import Around
+from headrace.kernel.step import Arrivals, Kernel
+from headrace.planning.plan import make_plan
+from headrace.rdf.canonical import read_term
+from headrace.rdf.columns import read_timed_columns
+from headrace.rdf.terms import Iri, Literal, Term
+
+SSW = "http://knoesis.wright.edu/ssw/"
+OM_OWL = f"{SSW}ont/sensor-observation.owl#"
+WEATHER = f"{SSW}ont/weather.owl#"
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+XSD_FLOAT = "http://www.w3.org/2001/XMLSchema#float"
+STREAM = "http://ex.org/streams/test"
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("HEADRACE_DATA", ROOT.parent / "shared" / "data")) / "yabench-streams"
+WARM_UP = 1
+INTERVAL, DURATION, DEGREES = 1000, 30_000, 100
+TEXT, BATCHES = "text", {"elements": DURATION + 1, "batches of 1 s": 1000}
+"""What a run begins with; our elements come in batches of so many milliseconds."""
+WIDTH, SLIDES = 5000, {"tumbling 5s/5s": 5000, "sliding 5s/1s": 1000}
+
+PREFIX = f"PREFIX om-owl: <{OM_OWL}>\nPREFIX weather: <{WEATHER}>\n"
+HEAD = "SELECT ?sensor ?obs ?value"
+BODY = """{
+  ?obs om-owl:observedProperty weather:_AirTemperature ;
+       om-owl:procedure ?sensor ;
+       om-owl:result ?res .
+  ?res om-owl:floatValue ?value .
+  FILTER(?value > 50.0)
+}"""
+
+Observation: TypeAlias = tuple[int, int, str]
+"""A station, a time in milliseconds, and what was measured."""
+Row: TypeAlias = tuple[str | float | None, ...]
+Summary: TypeAlias = dict[int, tuple[int, int]]
+"""Of each close in milliseconds, how many rows there are and a hash of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One of the streams."""
+
+    stations: int
+    repeats: int
+
+
+SIZES = {"medium": Size(1000, 5), "large": Size(10_000, 3)}
+
+
+# -- the streams ----------------------------------------------------------------------------------
+
+
+def observations(size: Size) -> list[Observation]:
+    """YABench's own stream where it is at hand, else one like it."""
+    published = DATA / "E1_medium.csv.gz"
+    if size == SIZES["medium"] and published.exists():
+        with gzip.open(published, "rt", newline="") as file:
+            return [(int(a), int(b), c) for a, b, c in list(csv.reader(file))[1:]]
+    return list(generated(size.stations))
+
+
+def generated(stations: int) -> Iterator[Observation]:
+    """What stations measure that each began at some moment of the first second."""
+    chance = Random(1430236906)
+    offsets = sorted((chance.randrange(INTERVAL), station) for station in range(stations))
+    # As in YABench, the first observation of all is at 0, wherever its station's second begins.
+    yield offsets[0][1], 0, f"{chance.randrange(DEGREES)}.0"
+    for second in range(0, DURATION + 1, INTERVAL):
+        for position, (offset, station) in enumerate(offsets):
+            if (position or second) and second + offset <= DURATION:
+                yield station, second + offset, f"{chance.randrange(DEGREES)}.0"
+
+
+def as_timed(seen: Iterable[Observation]) -> bytes:
+    """Observations as timed N-Quads."""
+    return "".join(line for each in seen for line in lines(each)).encode()
+
+
+def lines(observation: Observation) -> Iterator[str]:
+    """The seven triples of an observation."""
+    station, time, value = observation
+    seen = f"<{SSW}Observation_AirTemperature_A{station}_{time}>"
+    result = f"<{SSW}MeasureData_AirTemperature_A{station}_{time}>"
+    for subject, predicate, written in (
+        (seen, RDF_TYPE, f"<{WEATHER}TemperatureObservation>"),
+        (seen, f"{OM_OWL}observedProperty", f"<{WEATHER}_AirTemperature>"),
+        (seen, f"{OM_OWL}procedure", f"<{SSW}System_A{station}>"),
+        (seen, f"{OM_OWL}result", result),
+        (result, RDF_TYPE, f"<{OM_OWL}MeasureData>"),
+        (result, f"{OM_OWL}floatValue", f'"{value}"^^<{XSD_FLOAT}>'),
+        (result, f"{OM_OWL}uom", f"<{WEATHER}fahrenheit>"),
+    ):
+        yield f"{time}\t{subject} <{predicate}> {written} .\n"
+
+
+# -- pyoxigraph: a store for every window ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A stream in pyoxigraph's own form: its statements in the order of their times."""
+
+    times: list[int]
+    quads: list[ox.Quad]
+
+
+def parsed(data: bytes) -> Parsed:
+    """Read timed N-Quads: the times here, and all statements at once by pyoxigraph."""
+    times, statements = list[int](), list[bytes]()
+    for line in data.splitlines():
+        time, _, statement = line.partition(b"\t")
+        times.append(int(time))
+        statements.append(statement)
+    return Parsed(times, list(ox.parse(b"\n".join(statements), format=ox.RdfFormat.N_TRIPLES)))
+
+
+def their_windows(stream: Parsed, slide: int) -> Iterator[tuple[int, list[ox.QuerySolution]]]:
+    """The rows of each window that closes at a multiple of the slide: (close - width, close]."""
+    times, quads = stream.times, stream.quads
+    for close in range(-(-times[0] // slide) * slide, times[-1] + WIDTH, slide):
+        store = ox.Store()
+        store.extend(quads[bisect_right(times, close - WIDTH) : bisect_right(times, close)])
+        found = store.query(f"{PREFIX}{HEAD} WHERE {BODY}")
+        assert isinstance(found, ox.QuerySolutions)
+        yield close, list(found)
+
+
+def their_elements(stream: Parsed, slide: int) -> int:
+    """Count their rows, from statements that are ready."""
+    return sum(len(rows) for _, rows in their_windows(stream, slide))
+
+
+def their_text(data: bytes, slide: int) -> int:
+    """Count their rows, from the bytes of a file."""
+    return their_elements(parsed(data), slide)
+
+
+# -- headrace -------------------------------------------------------------------------------------
+
+
+def continuous(slide: int) -> str:
+    """The query as C-SPARQL."""
+    frame = f"[RANGE {WIDTH}ms STEP {slide}ms]"
+    return f"REGISTER QUERY warm AS {PREFIX}{HEAD} FROM STREAM <{STREAM}> {frame} WHERE {BODY}"
+
+
+def our_windows(data: bytes, slide: int) -> Iterator[tuple[int, Sequence[tuple[Term | None, ...]]]]:
+    """The rows of each window, from the bytes of a file."""
+    engine = Engine()
+    stream = engine.stream(STREAM)
+    query = engine.register(continuous(slide), name="warm")
+    stream.feed_timed(data)
+    engine.step()
+    engine.finish()
+    for evaluation in query.results():
+        yield evaluation.at // 1000, evaluation.rows
+
+
+def our_text(data: bytes, slide: int) -> int:
+    """Count our rows, from the bytes of a file."""
+    return sum(len(rows) for _, rows in our_windows(data, slide))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Encoded elements, and the texts of the terms that they use."""
+
+    arrivals: Arrivals
+    terms: pl.DataFrame
+
+
+def prepared(data: bytes, period: int) -> list[Batch]:
+    """A stream in the kernel's own form, a batch for each so many milliseconds of it."""
+    read = read_timed_columns(data)
+    highs = read.elements[TIME].cum_max().shift()
+    statements = read.statements.with_columns(highs.gather(read.statements[POSITION]).alias(HIGH))
+    batches = []
+    for _, part in statements.group_by(pl.col(TIME) // (1000 * period), maintain_order=True):
+        counted = part.with_columns(pl.col(POSITION) - part[POSITION][0]).select(*ARRIVALS)
+        ids = pl.concat([part[name].rename(ID) for name in (SUBJECT, PREDICATE, OBJECT)])
+        terms = read.terms.join(ids.unique().to_frame(), on=ID, how="semi")
+        batches.append(Batch(Arrivals(counted, part[TIME][-1]), terms))
+    return batches
+
+
+# The one place here that knows how the kernel is stepped.
+def encoded(batches: Iterable[Batch], slide: int) -> Iterator[Report]:
+    """What the kernel reports of encoded elements: rows as columns of canonical texts."""
+    dictionary = Dictionary()
+    plan = make_plan(parse(continuous(slide)).query, "warm")
+    kernel = Kernel([plan], Around(dictionary, Quads(QUADS.to_frame())))
+    for batch in batches:
+        dictionary.learn(batch.terms)
+        yield from kernel.step({Iri(STREAM): batch.arrivals}).reports
+    yield from kernel.finish().reports
+
+
+def our_elements(batches: Iterable[Batch], slide: int) -> int:
+    """Count our rows, from elements that are ready."""
+    return sum(report.rows.height for report in encoded(batches, slide))
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def summary(windows: Iterable[tuple[int, Iterable[Row]]]) -> Summary:
+    """What must be equal on both sides; empty windows too."""
+    found = {}
+    for close, rows in windows:
+        counted = Counter(rows)
+        found[close] = counted.total(), hash(frozenset(counted.items()))
+    return found
+
+
+def their_rows(rows: Iterable[ox.QuerySolution]) -> Iterator[Row]:
+    """Rows to compare; pyoxigraph writes a number anew, so that it is compared by its value."""
+    for row in rows:
+        yield tuple(
+            float(term.value) if isinstance(term, ox.Literal) else str(term) for term in row
+        )
+
+
+def our_rows(rows: Iterable[tuple[Term | None, ...]]) -> Iterator[Row]:
+    """Rows to compare."""
+    for row in rows:
+        yield tuple(float(term.lexical) if isinstance(term, Literal) else str(term) for term in row)
+
+
+def our_ready_rows(reports: Iterable[Report]) -> Iterator[tuple[int, Iterator[Row]]]:
+    """The rows of each window, to compare."""
+    for report in reports:
+        found = report.rows.rows_by_key(INSTANT)
+        for place, time in enumerate(report.times.tolist()):
+            rows = (tuple(map(read_term, row)) for row in found.get(place, ()))
+            yield time // 1000, our_rows(rows)
+
+
+def seconds(action: Callable[[], int], repeats: int) -> float:
+    """The median time of an action after a warm-up."""
+    for _ in range(WARM_UP):
+        action()
+    times = []
+    for _ in range(repeats):
+        began = perf_counter()
+        action()
+        times.append(perf_counter() - began)
+    return median(times)
+
+
+@dataclass(slots=True)
+class Figure:
+    """What was found out about one stream, kind of window and way to begin; times in seconds."""
+
+    stream: str
+    window: str
+    begin: str
+    windows: int
+    rows: int
+    pyoxigraph: float
+    headrace: float = nan
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster than pyoxigraph."""
+        return self.pyoxigraph / self.headrace
+
+
+def measured(name: str, size: Size) -> Iterator[Figure]:
+    """Time both sides on one stream; what one holds ready is gone before the other is timed."""
+    data = as_timed(observations(size))
+    expected = {}
+    figures = {}
+    stream = parsed(data)
+    for kind, slide in SLIDES.items():
+        windows = their_windows(stream, slide)
+        expected[kind] = summary((close, their_rows(rows)) for close, rows in windows)
+        rows = sum(count for count, _ in expected[kind].values())
+        described = partial(Figure, name, kind, windows=len(expected[kind]), rows=rows)
+        ready = seconds(partial(their_elements, stream, slide), size.repeats)
+        for begin in BATCHES:
+            figures[kind, begin] = described(begin=begin, pyoxigraph=ready)
+        figures[kind, TEXT] = described(begin=TEXT, pyoxigraph=nan)
+    del stream
+    for kind, slide in SLIDES.items():
+        action = partial(their_text, data, slide)
+        figures[kind, TEXT].pyoxigraph = seconds(action, size.repeats)
+        windows_of_text = our_windows(data, slide)
+        found = summary((close, our_rows(rows)) for close, rows in windows_of_text)
+        assert found == expected[kind], kind
+        figures[kind, TEXT].headrace = seconds(partial(our_text, data, slide), size.repeats)
+        yield figures[kind, TEXT]
+    for begin, period in BATCHES.items():
+        batches = prepared(data, period)
+        for kind, slide in SLIDES.items():
+            found = summary(our_ready_rows(encoded(batches, slide)))
+            assert found == expected[kind], kind
+            action = partial(our_elements, batches, slide)
+            figures[kind, begin].headrace = seconds(action, size.repeats)
+            yield figures[kind, begin]
+
+
+def main() -> None:
+    """Print the figures, and write them where asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path)
+    options.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    asked = options.parse_args()
+    print(
+        f"{'stream':8} {'window':15} {'from':14} {'windows':>7} {'rows':>9}"
+        f" {'pyoxigraph':>11} {'headrace':>9} {'ratio':>7}"
+    )
+    figures = []
+    for name in asked.sizes:
+        for each in measured(name, SIZES[name]):
+            figures.append(each)
+            print(
+                f"{each.stream:8} {each.window:15} {each.begin:14} {each.windows:7} {each.rows:9,}"
+                f" {each.pyoxigraph:9.2f} s {each.headrace:7.2f} s {each.ratio:6.1f}x",
+                flush=True,
+            )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory of both sides together: {peak:,.0f} MB")
+    if asked.json:
+        content = {"figures": [asdict(each) for each in figures], "peak_mb": peak}
+        asked.json.write_text(json.dumps(content, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

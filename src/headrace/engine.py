@@ -1,0 +1,367 @@
+"""The engine as its users meet it: streams, static data, queries, and a run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from headrace.algebra.operators import Service
+from headrace.background.config import ServiceConfig
+from headrace.background.errors import ServiceError
+from headrace.dialects import Parsed, parse
+from headrace.dialects.settings import duration
+from headrace.errors import DataError, SettingError, listing, nearest
+from headrace.functions.table import Functions
+from headrace.inline import Counters, InlineRunner, LateElement, RejectedElement, StreamFeed
+from headrace.kernel.budget import Budget
+from headrace.kernel.data import Quads
+from headrace.kernel.evaluations import evaluations
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.standing import Around, InstantError
+from headrace.kernel.step import Kernel, Results
+from headrace.planning.network import in_step_order
+from headrace.planning.plan import Plan, make_plan
+from headrace.rdf.elements import Element
+from headrace.rdf.formats import format_of_media_type
+from headrace.rdf.reading import read
+from headrace.rdf.terms import Iri, Quad
+from headrace.rdf.times import microseconds
+from headrace.results.evaluations import Evaluation
+from headrace.store import Store
+
+Moment = int | float | str | datetime
+"""A time: milliseconds since the epoch, ISO 8601, or a datetime."""
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+class Query:
+    """A registered query and what it has reported."""
+
+    def __init__(self, name: str, parsed: Parsed) -> None:
+        """Begin with no results."""
+        self.name = name
+        self.parsed = parsed
+        self.error: str | None = None
+        self._results: deque[Evaluation] = deque()
+        self._callbacks: list[Callable[[Evaluation], None]] = []
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
+        """Call a function with each evaluation from now on, instead of keeping it."""
+        self._callbacks.append(callback)
+        return self
+
+    def results(self) -> Iterator[Evaluation]:
+        """The evaluations that have been reported and not been taken yet, in order."""
+        while self._results:
+            yield self._results.popleft()
+
+    async def __aiter__(self) -> AsyncIterator[Evaluation]:
+        """The evaluations as they come, until the input ends."""
+        while True:
+            for evaluation in self.results():
+                yield evaluation
+            if self._ended:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    def _report(self, evaluation: Evaluation) -> None:
+        if not self._callbacks:
+            self._results.append(evaluation)
+        for callback in self._callbacks:
+            callback(evaluation)
+        self._news.set()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._news.set()
+
+
+class Stream:
+    """A stream that elements are pushed to."""
+
+    def __init__(self, engine: Engine, iri: str, delay: int | None) -> None:
+        """Belong to an engine."""
+        self._engine = engine
+        self.iri = iri
+        self.delay = delay
+
+    def push(
+        self,
+        data: str | bytes | Quad | Iterable[Quad],
+        *,
+        at: Moment,
+        syntax: str = "application/n-quads",
+    ) -> None:
+        """Add an element: RDF text, or statements, and when it happened.
+
+        Args:
+            data: what the element says.
+            at: its event time; a number is milliseconds since the epoch.
+            syntax: the media type of a text.
+
+        Raises:
+            DataError: the text cannot be read.
+        """
+        feed = self._feed()
+        if isinstance(data, Quad):
+            data = (data,)
+        if isinstance(data, str | bytes):
+            form = format_of_media_type(syntax)
+            data = read(data, form, name=self.iri, scope=feed.scope())
+        quads = tuple(data)
+        if not quads:
+            raise DataError("an element has at least one statement", self.iri)
+        self._engine.runner.push(feed, Element(moment(at), quads))
+
+    def heartbeat(self, *, at: Moment) -> None:
+        """Say that time has come this far, without an element."""
+        self._engine.runner.push(self._feed(), Element(moment(at)))
+
+    def feed_timed(self, data: str | bytes) -> None:
+        """Add the elements of timed N-Quads."""
+        text = data.encode() if isinstance(data, str) else data
+        self._engine.runner.push_timed(self._feed(), text)
+
+    async def send(
+        self,
+        data: str | bytes | Quad | Iterable[Quad],
+        *,
+        at: Moment,
+        syntax: str = "application/n-quads",
+    ) -> None:
+        """Add an element, evaluate what it makes due, and let other tasks run."""
+        self.push(data, at=at, syntax=syntax)
+        self._engine.step()
+        await asyncio.sleep(0)
+
+    def _feed(self) -> StreamFeed:
+        return self._engine.feed(self.iri)
+
+
+class Engine:
+    """Continuous queries over streams, in this process.
+
+    >>> engine = Engine()
+    >>> stream = engine.stream("http://example.org/s")
+    >>> text = "SELECT ?s FROM STREAM <http://example.org/s> [RANGE 10s STEP 5s] { ?s ?p ?o }"
+    >>> query = engine.register(text)
+    >>> stream.push("<x:a> <x:b> <x:c> .", at=1_000)
+    >>> engine.finish()
+    >>> [(each.at, [str(term) for term in each.rows[0]]) for each in query.results()]
+    [(5000000, ['<x:a>']), (10000000, ['<x:a>'])]
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        *,
+        settings: Mapping[str, str] | None = None,
+        services: ServiceConfig | None = None,
+        functions: Functions | None = None,
+        max_rows: int = Budget().rows,
+        timeout: float | None = None,
+        live: bool = False,
+        clock: Callable[[], int] | None = _now,
+    ) -> None:
+        """Start with no streams and no queries.
+
+        Args:
+            settings: what `--set` takes, for all queries.
+            services: which endpoints SERVICE may ask; none, if not given.
+            functions: extension functions by IRI.
+            max_rows: how many rows any part of an evaluation may make.
+            timeout: how many seconds an evaluation may take.
+            live: whether empty windows are reported up to the watermark even if nothing follows.
+            clock: the present in microseconds, which says in a live run what is too far ahead.
+        """
+        self.settings = dict(settings or {})
+        self.static = Store(services=services, functions=functions)
+        self.live = live
+        self._clock = clock if live else None
+        self._max_rows = max_rows
+        self._timeout = timeout
+        self._streams: dict[str, Stream] = {}
+        self._queries: dict[str, Query] = {}
+        self._runner: InlineRunner | None = None
+
+    # -- what is declared ------------------------------------------------------------------
+
+    def stream(self, iri: str, *, delay: str | None = None) -> Stream:
+        """A stream by its IRI, declared if it is new.
+
+        Args:
+            iri: its name.
+            delay: how far out of order it may be, as in `5s`.
+        """
+        if iri not in self._streams:
+            chosen = None if delay is None else duration(delay)
+            self._streams[iri] = Stream(self, iri, chosen)
+        return self._streams[iri]
+
+    def register(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        dialect: str | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> Query:
+        """Register a continuous query.
+
+        Args:
+            text: the query, in any dialect.
+            name: what to call it; else the name it is registered with in its text.
+            dialect: its dialect; detected if not given.
+            settings: `--set` settings for it alone, which go before those of the engine.
+
+        Raises:
+            QueryError: the query is wrong or cannot be run; it says where.
+        """
+        parsed = parse(text, dialect, name=name, settings={**self.settings, **(settings or {})})
+        return self.register_parsed(parsed, name)
+
+    def register_parsed(self, parsed: Parsed, name: str | None = None) -> Query:
+        """Register a query that has been parsed."""
+        registration = parsed.query.registration
+        if name is None:
+            name = registration.name if registration else f"q{len(self._queries) + 1}"
+        if name in self._queries:
+            raise SettingError(f"there is a query '{name}' already; choose another name")
+        self.static.check_functions(parsed)
+        plan = self._plan(name, parsed)
+        query = Query(name, parsed)
+        in_step_order(
+            [*(self._plan(each.name, each.parsed) for each in self._queries.values()), plan]
+        )
+        self._queries[name] = query
+        if self._runner is not None:
+            self._runner.kernel.register(plan)
+        return query
+
+    def _plan(self, name: str, parsed: Parsed) -> Plan:
+        streams = tuple(Iri(iri) for iri in self._streams)
+        delays = {iri: each.delay for iri, each in self._streams.items() if each.delay is not None}
+        return make_plan(parsed.query, name, streams, delays, parsed.source)
+
+    # -- the run ---------------------------------------------------------------------------
+
+    @property
+    def runner(self) -> InlineRunner:
+        """The runner, started when it is first needed."""
+        if self._runner is None:
+            plans = [self._plan(each.name, each.parsed) for each in self._queries.values()]
+            self._check_streams(plans)
+            kernel = Kernel(plans, self._around(), self.live)
+            self._runner = InlineRunner(kernel, self._clock)
+        return self._runner
+
+    def feed(self, iri: str) -> StreamFeed:
+        """The way into a stream."""
+        runner = self.runner
+        return runner.feed(Iri(iri), [query.plan for query in runner.kernel.queries])
+
+    def _check_streams(self, plans: list[Plan]) -> None:
+        """Refuse a query that would wait for ever for a stream that nobody has declared."""
+        made = {plan.stream.value for plan in plans if plan.stream is not None}
+        for plan in plans:
+            for stream in plan.streams:
+                if stream.value not in self._streams and stream.value not in made:
+                    known = [*self._streams, *made]
+                    near = nearest(stream.value, known)
+                    hint = f"did you mean <{near}>?" if near else f"declared are {_names(known)}"
+                    problem = f"'{plan.name}' reads <{stream.value}>, which is no declared stream"
+                    raise SettingError(f"{problem}; {hint}")
+
+    def _around(self) -> Around:
+        services = self.static.services()
+
+        def ask(service: Service, solutions: Solutions) -> Solutions:
+            try:
+                return services(service, solutions)
+            except ServiceError as error:
+                raise InstantError(str(error)) from error
+
+        def budget() -> Budget:
+            deadline = None if self._timeout is None else time.monotonic() + self._timeout
+            return Budget(self._max_rows, deadline, time.monotonic)
+
+        return Around(
+            self.static.dictionary, Quads(self.static.quads), ask, self.static.functions, budget
+        )
+
+    def step(self) -> None:
+        """Evaluate what is due after all that has been pushed."""
+        self._publish(self.runner.step())
+
+    def finish(self) -> None:
+        """End the input: evaluate every instant whose windows hold an element."""
+        self._publish(self.runner.step())
+        self._publish(self.runner.finish())
+        for query in self._queries.values():
+            query._end()
+
+    def _publish(self, results: Results) -> None:
+        for report in results.reports:
+            query = self._queries[report.query]
+            for evaluation in evaluations(report, query.parsed.query.form):
+                query._report(evaluation)
+        for name, reason in results.failed.items():
+            self._queries[name].error = reason
+
+    # -- what has become of it ---------------------------------------------------------------
+
+    @property
+    def queries(self) -> Mapping[str, Query]:
+        """The registered queries by their names."""
+        return self._queries
+
+    @property
+    def counters(self) -> Mapping[str, Counters]:
+        """How many elements of each stream have come, were late, or were rejected."""
+        feeds = self._runner.feeds if self._runner else {}
+        return {stream.value: feed.counters for stream, feed in feeds.items()}
+
+    @property
+    def late(self) -> list[LateElement]:
+        """The elements that missed a window."""
+        return self._runner.late if self._runner else []
+
+    @property
+    def rejected(self) -> list[RejectedElement]:
+        """What could not be taken, and why."""
+        return self._runner.rejected if self._runner else []
+
+
+def moment(at: Moment) -> int:
+    """A time in microseconds.
+
+    >>> moment(1500), moment("1970-01-01T00:00:01.5Z"), moment(0.5)
+    (1500000, 1500000, 500)
+    """
+    match at:
+        case datetime():
+            return round(
+                (at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6
+            )
+        case int():
+            return at * 1000
+        case float():
+            return round(at * 1000)
+        case str():
+            try:
+                return microseconds(at)
+            except ValueError as error:
+                raise DataError(str(error)) from None
+
+
+def _names(iris: Iterable[str]) -> str:
+    shown = [f"<{iri}>" for iri in iris]
+    return listing(shown, "and") if shown else "none"

@@ -1,0 +1,314 @@
+"""The runner in the calling process: for tests, notebooks and small machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+import xxhash
+
+from headrace.algebra.reporting import DAY, BlankNodes
+from headrace.errors import DataError
+from headrace.kernel.columns import (
+    ARRIVALS,
+    GRAPH,
+    HIGH,
+    ID,
+    OBJECT,
+    POSITION,
+    PREDICATE,
+    STATEMENT,
+    SUBJECT,
+    TIME,
+)
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.grid import NEVER, Times
+from headrace.kernel.holding import Flags
+from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.planning.explain import length
+from headrace.planning.plan import Plan
+from headrace.rdf.columns import TimedColumns, read_timed_columns
+from headrace.rdf.elements import Element
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Iri, Quad
+
+_SIZE = "size"
+
+
+@dataclass(frozen=True, slots=True)
+class LateElement:
+    """An element that missed a window which had closed before it came."""
+
+    stream: str
+    element: Element
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedElement:
+    """An element that could not be taken; none if it could not even be read."""
+
+    stream: str
+    element: Element | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """How many elements of a stream have come, and what has become of them."""
+
+    elements: int = 0
+    late: int = 0
+    rejected: int = 0
+
+    @property
+    def used(self) -> int:
+        """Those that missed nothing."""
+        return self.elements - self.late - self.rejected
+
+
+@dataclass
+class StreamFeed:
+    """A stream on its way into the kernel.
+
+    Attributes:
+        stream: its IRI.
+        max_ahead: how far an element may be ahead of what came before it.
+        blank_nodes: within what equal labels are the same node.
+        asserts_quoted: whether a quoted triple is asserted too.
+        clock: the present, in microseconds, in a live run; what came before counts in a replay.
+        high: the greatest event time so far.
+        lines: how many lines of timed N-Quads have been read.
+        elements: how many elements have come.
+        rejected: how many of them could not be taken.
+        late: how many missed a window.
+    """
+
+    stream: Iri
+    dictionary: Dictionary
+    reject: Callable[[RejectedElement], None]
+    max_ahead: int = DAY
+    blank_nodes: BlankNodes = BlankNodes.ELEMENT
+    asserts_quoted: bool = False
+    clock: Callable[[], int] | None = None
+    high: int | None = None
+    lines: int = 0
+    elements: int = 0
+    rejected: int = 0
+    late: int = 0
+    pending: list[pl.DataFrame] = field(default_factory=list)
+
+    @property
+    def counters(self) -> Counters:
+        """What has become of its elements."""
+        return Counters(self.elements, self.late, self.rejected)
+
+    @property
+    def _prefix(self) -> str:
+        """Keeps its blank nodes apart from those of other streams."""
+        return f"s{xxhash.xxh3_64_hexdigest(self.stream.value.encode())[:8]}"
+
+    def scope(self) -> Scope:
+        """The scope of the blank nodes of the next element."""
+        if self.blank_nodes is BlankNodes.STREAM:
+            return Scope(f"{self._prefix}-{self.elements}", labels=self._prefix)
+        return Scope(f"{self._prefix}-{self.elements}")
+
+    # -- what comes in ---------------------------------------------------------------------
+
+    def push(self, element: Element, position: int) -> None:
+        """Take an element, or a heartbeat."""
+        self.elements += not element.is_heartbeat
+        problem = self._too_far(element.time)
+        if problem is not None:
+            self.refuse(element, problem)
+            return
+        if not element.is_heartbeat:
+            try:
+                statements = [self._encoded(quad) for quad in element.quads]
+            except DataError as error:
+                self.refuse(element, str(error))
+                return
+            rows = [(position, element.time, self.high, *ids) for ids in statements]
+            self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
+        self.high = element.time if self.high is None else max(self.high, element.time)
+
+    def push_timed(self, data: bytes, position: int) -> int:
+        """Take timed N-Quads, and say how many elements and heartbeats there were."""
+        read = read_timed_columns(
+            data,
+            seed=self.dictionary.seed,
+            prefix=self._prefix,
+            per_stream=self.blank_nodes is BlankNodes.STREAM,
+            name=self.stream.value,
+            on_error=self._unreadable,
+            first_line=self.lines + 1,
+        )
+        self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        self.push_columns(read, position)
+        return read.elements.height
+
+    def push_columns(self, read: TimedColumns, position: int) -> None:
+        """Take elements that have been read to columns."""
+        times = read.elements[TIME].to_numpy()
+        sizes = read.elements[_SIZE].to_numpy()
+        self.elements += int(np.count_nonzero(sizes))
+        self.dictionary.learn(read.terms)
+        taken, highs = self._taken(times)
+        if not taken.all():
+            self._refuse_all(read, taken)
+        places = read.statements[POSITION].to_numpy()
+        high = pl.Series(HIGH, highs[places], dtype=pl.Int64)
+        frame = read.statements.with_columns(
+            pl.col(POSITION) + position, high.replace(NEVER, None)
+        ).select(*ARRIVALS)
+        self._add(frame if taken.all() else frame.filter(taken[places]))
+        if taken.any():
+            latest = int(times[taken].max())
+            self.high = latest if self.high is None else max(self.high, latest)
+
+    def refuse(self, element: Element | None, reason: str) -> None:
+        """Take note of an element that cannot be taken."""
+        self.rejected += element is None or not element.is_heartbeat
+        self.reject(RejectedElement(self.stream.value, element, reason))
+
+    def _unreadable(self, error: DataError) -> None:
+        self.elements += 1
+        self.refuse(None, str(error))
+
+    def _add(self, statements: pl.DataFrame) -> None:
+        if self.asserts_quoted:
+            statements = with_quoted(statements, self.dictionary)
+        self.pending.append(statements)
+
+    def _encoded(self, quad: Quad) -> tuple[int | None, int, int, int]:
+        encode = self.dictionary.encode
+        graph = None if quad.graph is None else encode(quad.graph)
+        return graph, encode(quad.subject), encode(quad.predicate), encode(quad.object)
+
+    # -- times that cannot be right --------------------------------------------------------
+
+    def _too_far(self, time: int) -> str | None:
+        now = self.high if self.clock is None else self.clock()
+        return None if now is None or time <= now + self.max_ahead else self._reason()
+
+    def _reason(self) -> str:
+        of = "what came before it" if self.clock is None else "the clock"
+        return f"its time is more than max_ahead = {length(self.max_ahead)} ahead of {of}"
+
+    def _taken(self, times: Times) -> tuple[Flags, Times]:
+        """Which elements are taken, and the greatest time before each."""
+        start = NEVER if self.high is None else self.high
+        before = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
+        limit = before if self.clock is None else np.full(times.size, self.clock())
+        if np.all((times <= limit + self.max_ahead) | (limit == NEVER)):
+            return np.ones(times.size, np.bool_), before
+        taken, highs, high = np.ones(times.size, np.bool_), before.copy(), start
+        for place, time in enumerate(times.tolist()):
+            highs[place] = high
+            now = high if self.clock is None else int(limit[place])
+            taken[place] = now == NEVER or time <= now + self.max_ahead
+            high = max(high, time) if taken[place] else high
+        return taken, highs
+
+    def _refuse_all(self, read: TimedColumns, taken: Flags) -> None:
+        places = read.statements[POSITION].to_numpy()
+        lost = read.statements.filter(~taken[places])
+        found = dict(self.decoded(lost))
+        for place in np.flatnonzero(~taken).tolist():
+            element = found.get(place, Element(int(read.elements[TIME][place])))
+            self.refuse(element, self._reason())
+
+    # -- what goes on ----------------------------------------------------------------------
+
+    def arrivals(self) -> Arrivals:
+        """What has come since the last step."""
+        pending, self.pending = self.pending, []
+        statements = pl.concat(pending) if pending else ARRIVALS.to_frame()
+        return Arrivals(statements, self.high)
+
+    def decoded(self, statements: pl.DataFrame) -> Iterator[tuple[int, Element]]:
+        """Statements of columns as elements, with their positions."""
+        terms = [self.dictionary.terms(statements[name]) for name in STATEMENT]
+        quads: dict[int, list[Quad]] = {}
+        times: dict[int, int] = {}
+        rows = zip(statements[POSITION], statements[TIME], *terms, strict=True)
+        for position, time, graph, subject, predicate, object_ in rows:
+            quads.setdefault(position, []).append(Quad(subject, predicate, object_, graph))
+            times[position] = time
+        for position, each in quads.items():
+            yield position, Element(times[position], tuple(each))
+
+
+def with_quoted(statements: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
+    """Statements with the triples that they quote, at any depth, asserted beside them."""
+    every, new = [statements], statements
+    parts = dictionary.quoted
+    while not new.is_empty():
+        quoting = [
+            new.select(POSITION, TIME, HIGH, GRAPH, pl.col(place).alias(ID)).join(
+                parts, on=ID, how="inner"
+            )
+            for place in (SUBJECT, PREDICATE, OBJECT)
+        ]
+        new = pl.concat(quoting).select(*ARRIVALS)
+        every.append(new)
+    return pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)
+
+
+class InlineRunner:
+    """Drives a kernel with what is pushed to its streams."""
+
+    def __init__(self, kernel: Kernel, clock: Callable[[], int] | None = None) -> None:
+        """Begin with no streams; with a clock, the run is live."""
+        self.kernel = kernel
+        self.clock = clock
+        self.feeds: dict[Iri, StreamFeed] = {}
+        self.late: list[LateElement] = []
+        self.rejected: list[RejectedElement] = []
+        self._position = 0
+
+    def feed(self, stream: Iri, plans: Sequence[Plan] = ()) -> StreamFeed:
+        """The way into a stream; what its queries declare decides what it takes."""
+        if stream not in self.feeds:
+            readers = [plan.semantics for plan in plans if stream in plan.streams]
+            per_stream = any(each.blank_nodes is BlankNodes.STREAM for each in readers)
+            self.feeds[stream] = StreamFeed(
+                stream,
+                self.kernel.around.dictionary,
+                self.rejected.append,
+                max((each.max_ahead for each in readers), default=DAY),
+                BlankNodes.STREAM if per_stream else BlankNodes.ELEMENT,
+                any(each.assert_quoted for each in readers),
+                self.clock,
+            )
+        return self.feeds[stream]
+
+    def push(self, feed: StreamFeed, element: Element) -> None:
+        """Take an element, or a heartbeat."""
+        feed.push(element, self._position)
+        self._position += 1
+
+    def push_timed(self, feed: StreamFeed, data: bytes) -> None:
+        """Take timed N-Quads."""
+        self._position += feed.push_timed(data, self._position)
+
+    def step(self) -> Results:
+        """Evaluate what is due."""
+        batch = {stream: feed.arrivals() for stream, feed in self.feeds.items()}
+        self._position = 0
+        return self._noted(self.kernel.step(batch))
+
+    def finish(self) -> Results:
+        """At the end of the input, evaluate what still holds an element."""
+        return self._noted(self.kernel.finish())
+
+    def _noted(self, results: Results) -> Results:
+        for stream, statements in results.late.items():
+            feed = self.feeds.get(stream)
+            if feed is not None:
+                elements = [element for _, element in feed.decoded(statements)]
+                feed.late += len(elements)
+                self.late += [LateElement(stream.value, element) for element in elements]
+        return results

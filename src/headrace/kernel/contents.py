@@ -1,0 +1,120 @@
+"""What windows hold at instants: statements with the first and the last instant they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from headrace.algebra.reporting import Contents
+from headrace.kernel.columns import CONTENTS, FIRST, LAST, POSITION, STATEMENT, STREAM, TIME
+from headrace.kernel.data import Quads, WindowContents
+from headrace.kernel.grid import Times
+from headrace.kernel.instants import Instants
+from headrace.kernel.log import Elements, StreamLog
+from headrace.planning.plan import Plan
+
+BLOCK_ROWS = 3_000_000
+"""So many statements of windows are looked at in one pass, so that memory stays bounded."""
+_INSTANT_ROWS = 16
+"""What an instant costs by itself, in statements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """For each window, the elements that are in it at some instant, and from when to when."""
+
+    members: Times
+    first: Times
+    last: Times
+
+
+@dataclass(frozen=True)
+class Held:
+    """The contents of a query's windows at some instants.
+
+    Attributes:
+        plan: the query.
+        logs: its streams, and the elements of each that it may see.
+        instants: when.
+        intervals: which elements are in each window, and from which instant to which.
+    """
+
+    plan: Plan
+    logs: Sequence[tuple[StreamLog, Elements]]
+    instants: Instants
+    intervals: tuple[Intervals, ...]
+
+    @classmethod
+    def at(cls, plan: Plan, logs: Sequence[tuple[StreamLog, Elements]], instants: Instants) -> Held:
+        """Find the contents of the windows at some instants."""
+        found = []
+        for window, span in zip(plan.windows, instants.spans, strict=True):
+            elements = logs[plan.streams.index(window.stream)][1]
+            first, last = span.intervals(elements, plan.delay(window.stream))
+            kept = first <= last
+            found.append(Intervals(span.members[kept], first[kept], last[kept]))
+        return cls(plan, logs, instants, tuple(found))
+
+    def sizes(self) -> Times:
+        """How many statements the windows hold at each instant, all of them together."""
+        total = np.zeros(len(self.instants) + 1, np.int64)
+        for window, each in zip(self.plan.windows, self.intervals, strict=True):
+            weights = self.logs[self.plan.streams.index(window.stream)][1].sizes[each.members]
+            np.add.at(total, each.first, weights)
+            np.add.at(total, each.last + 1, -weights)
+        return np.cumsum(total)[:-1]
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """The instants in runs that can each be evaluated in one pass."""
+        costs = np.cumsum(self.sizes() + _INSTANT_ROWS)
+        start, spent = 0, 0
+        while start < len(self.instants):
+            stop = int(np.searchsorted(costs, spent + BLOCK_ROWS, side="right"))
+            stop = max(stop, start + 1)
+            yield start, stop
+            start, spent = stop, int(costs[stop - 1])
+
+    def windows(self, start: int, stop: int) -> tuple[WindowContents, ...]:
+        """What each window holds at a run of instants, numbered from 0."""
+        return tuple(
+            WindowContents(window.name, window.stream, self._quads(number, start, stop))
+            for number, window in enumerate(self.plan.windows)
+        )
+
+    def _quads(self, number: int, start: int, stop: int) -> Quads:
+        stream = self.plan.streams.index(self.plan.windows[number].stream)
+        log, elements = self.logs[stream]
+        each = self.intervals[number]
+        inside = (each.first < stop) & (each.last >= start)
+        members = each.members[inside]
+        first = np.full(len(elements), 1, np.int64)
+        last = np.zeros(len(elements), np.int64)
+        first[members] = np.maximum(each.first[inside], start) - start
+        last[members] = np.minimum(each.last[inside], stop - 1) - start
+        frame = _with_intervals(log.statements, elements, first, last, stream)
+        timed = self.plan.semantics.contents is Contents.TIMED
+        return Quads(frame, range(stop - start), timed)
+
+
+def _with_intervals(
+    statements: pl.DataFrame, elements: Elements, first: Times, last: Times, stream: int
+) -> pl.DataFrame:
+    """The statements of elements, each with the instants of its element."""
+    if len(elements) == 0:
+        return CONTENTS.to_frame()
+    positions = statements[POSITION].to_numpy()
+    places = np.searchsorted(elements.positions, positions)
+    places = np.minimum(places, len(elements) - 1)
+    kept = (first[places] <= last[places]) & (elements.positions[places] == positions)
+    chosen = statements if kept.all() else statements.filter(kept)
+    places = places[kept]
+    return chosen.select(
+        pl.Series(FIRST, first[places]),
+        pl.Series(LAST, last[places]),
+        pl.col(TIME),
+        pl.lit(stream, pl.Int64).alias(STREAM),
+        *STATEMENT,
+    )

@@ -1,0 +1,77 @@
+"""What a query emits of its answers: all of them, what is new, or what has gone.
+
+Answers are multisets: a solution that was there twice and is there once has gone once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from headrace.algebra.reporting import Emit
+from headrace.kernel.columns import INSTANT
+
+_COUNT: Final = "count"
+_BEFORE: Final = "count before"
+_PLACE: Final = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers at some instants.
+
+    Attributes:
+        frame: `instant` and the columns of the solutions, in order.
+        number: how many instants there are, from 0 on.
+    """
+
+    frame: pl.DataFrame
+    number: int
+
+
+def emitted(
+    answers: Answers, emit: Emit, previous: pl.DataFrame | None
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """What is emitted at each instant, and the answer that the next instant is compared with.
+
+    Args:
+        answers: one for each instant.
+        emit: which part of them.
+        previous: the answer before the first of them, each solution once with its `count`.
+    """
+    if emit is Emit.RSTREAM:
+        return answers.frame, None
+    counted = _counted(answers.frame)
+    names = [name for name in answers.frame.columns if name != INSTANT]
+    shifted = counted.with_columns(pl.col(INSTANT) + 1)
+    if previous is not None:
+        first = previous.with_columns(pl.lit(0, pl.Int64).alias(INSTANT))
+        shifted = pl.concat([first.select(shifted.columns), shifted])
+    last = shifted.filter(pl.col(INSTANT) == answers.number).drop(INSTANT)
+    before = shifted.filter(pl.col(INSTANT) < answers.number)
+    new, old = (counted, before) if emit is Emit.ISTREAM else (before, counted)
+    joined = new.join(
+        old.select(INSTANT, *names, pl.col(_COUNT).alias(_BEFORE)),
+        on=[INSTANT, *names],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    surplus = (pl.col(_COUNT) - pl.col(_BEFORE).fill_null(0)).clip(lower_bound=0)
+    rows = joined.with_columns(surplus.alias(_COUNT)).filter(pl.col(_COUNT) > 0)
+    repeated = rows.select(pl.exclude(_COUNT, _BEFORE).repeat_by(_COUNT)).explode(
+        INSTANT, _PLACE, *names
+    )
+    return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE), last
+
+
+def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """Each solution of an instant once: how often it is there, and where it first stands."""
+    names = frame.columns
+    return (
+        frame.with_row_index(_PLACE)
+        .group_by(names, maintain_order=True)
+        .agg(pl.len().cast(pl.Int64).alias(_COUNT), pl.col(_PLACE).first().cast(pl.Int64))
+    )

@@ -1,0 +1,136 @@
+"""What is reported of solutions: rows, statements or a truth value, as canonical texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+
+import polars as pl
+
+from headrace.algebra.query import Ask, Construct, Describe, Form, Select
+from headrace.functions.values import FALSE, TRUE
+from headrace.kernel.answer import described, made
+from headrace.kernel.columns import (
+    FIRST,
+    GRAPH,
+    INSTANT,
+    LAST,
+    OBJECT,
+    PREDICATE,
+    STATEMENT,
+    SUBJECT,
+    column,
+)
+from headrace.kernel.data import Data, Quads
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.order import by_text
+from headrace.kernel.solutions import Solutions, complete
+from headrace.rdf.terms import Quad, canonical
+
+TRUTH = "?_:.truth"
+"""The column of an ASK query's answer."""
+
+Label = Callable[[int], bytes]
+
+
+def answer_frame(
+    form: Form, found: Solutions, instants: range, dictionary: Dictionary
+) -> pl.DataFrame:
+    """The answers at each instant as rows of ids, in the order in which they are emitted."""
+    match form:
+        case Select(variables):
+            names = [column(variable) for variable in variables]
+            return complete(found.expanded(instants).frame, names)
+        case Ask():
+            present = found.expanded(instants).frame.select(INSTANT).unique()
+            every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
+            yes, no = dictionary.encode(TRUE), dictionary.encode(FALSE)
+            there = pl.col(INSTANT).is_in(present[INSTANT].implode())
+            truth = pl.when(there).then(pl.lit(yes, pl.Int64)).otherwise(pl.lit(no, pl.Int64))
+            return every.with_columns(truth.alias(TRUTH))
+        case Construct() | Describe():
+            return complete(found.expanded(instants).frame, sorted(found.names))
+
+
+def in_order(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
+    """Rows by instant, and within it as the query orders them, else by their texts."""
+    if ordered:
+        return frame.sort(INSTANT, maintain_order=True)
+    names = [name for name in frame.columns if name != INSTANT]
+    return by_text(frame, [INSTANT], names, dictionary)
+
+
+def row_texts(frame: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
+    """Rows of ids as rows of texts."""
+    names = [name for name in frame.columns if name != INSTANT]
+    return frame.select(INSTANT).with_columns(
+        dictionary.texts(frame[name]).alias(name) for name in names
+    )
+
+
+def statement_texts(
+    form: Construct | Describe,
+    frame: pl.DataFrame,
+    data: Data,
+    dictionary: Dictionary,
+    label: Label,
+) -> pl.DataFrame:
+    """The statements that are emitted at each instant, each once, in the order of their texts."""
+    rows = (
+        _constructed(form, frame, dictionary, label)
+        if isinstance(form, Construct)
+        else _described(form, frame, data, dictionary)
+    )
+    texts = [(instant, *_texts(quad)) for instant, quad in rows]
+    schema = {INSTANT: pl.Int64, **dict.fromkeys(STATEMENT, pl.String)}
+    return (
+        pl.DataFrame(texts, schema=schema, orient="row")
+        .unique()
+        .sort(INSTANT, GRAPH, SUBJECT, PREDICATE, OBJECT, nulls_last=False)
+    )
+
+
+def _texts(quad: Quad) -> tuple[str | None, str, str, str]:
+    graph = None if quad.graph is None else canonical(quad.graph)
+    return graph, canonical(quad.subject), canonical(quad.predicate), canonical(quad.object)
+
+
+def _constructed(
+    form: Construct, frame: pl.DataFrame, dictionary: Dictionary, label: Label
+) -> Iterator[tuple[int, Quad]]:
+    """What the template makes of each row; its blank nodes follow from the row alone."""
+    names = [name for name in frame.columns if name != INSTANT]
+    columns = [dictionary.terms(frame[name]) for name in names]
+    seen: dict[tuple[object, ...], int] = {}
+    for position, instant in enumerate(frame[INSTANT].to_list()):
+        terms = {name: values[position] for name, values in zip(names, columns, strict=True)}
+        key = (label(instant), *terms.values())
+        count = seen[key] = seen.get(key, -1) + 1
+        shown = [None if term is None else canonical(term) for term in terms.values()]
+        scope = blake2b(repr((key[0], shown, count)).encode(), digest_size=8).hexdigest()
+        for template in form.template:
+            quad = made(template, terms, scope)
+            if quad is not None:
+                yield instant, quad
+
+
+def _described(
+    form: Describe, frame: pl.DataFrame, data: Data, dictionary: Dictionary
+) -> Iterator[tuple[int, Quad]]:
+    """What is known at an instant of the resources in its rows."""
+    for (instant,), rows in frame.partition_by(INSTANT, as_dict=True).items():
+        then = _at(data, int(str(instant)))
+        for quad in described(form.targets, Solutions(rows), then, dictionary):
+            yield int(str(instant)), quad
+
+
+def _at(data: Data, instant: int) -> Data:
+    """The data of one instant, as if there were no other."""
+    below = [] if data.beneath is None else [data.beneath.statements().select(*STATEMENT)]
+    own = data.statements()
+    if data.keyed:
+        own = own.filter(pl.col(FIRST) <= instant, pl.col(LAST) >= instant)
+    frame = pl.concat([own.select(*STATEMENT), *below]).with_columns(
+        pl.lit(None, pl.Int64).alias(GRAPH)
+    )
+    return Data(Quads(frame.unique()))

@@ -1,0 +1,131 @@
+"""Which instants a new element can matter to, and whether it comes too late for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.algebra.reporting import Every, OnArrival, OnChange, OnClose, Pick
+from headrace.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWindow
+from headrace.kernel.grid import Ends, Grid, Sliding, Times
+from headrace.kernel.log import Elements
+from headrace.planning.plan import (
+    Plan,
+    PlannedWindow,
+    bounds_of,
+    opens_on_grid,
+    takes_arrivals_as_they_come,
+)
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The arithmetic of a query's windows, once its origin is known."""
+
+    plan: Plan
+    origin: int
+
+    @property
+    def ends(self) -> Ends:
+        """Which ends of its windows of time belong to them."""
+        ends = Ends.of(bounds_of(self.plan.semantics))
+        match self.plan.semantics.report:
+            case OnClose() | Every():
+                return ends
+            case OnArrival() | OnChange():
+                return Ends(ends.low, 0)  # what has just come is always in
+            case report:
+                assert_never(report)
+
+    @property
+    def instants(self) -> Grid | None:
+        """The grid of the instants, if the query says how often."""
+        report = self.plan.semantics.report
+        return Grid(report.period, self.origin) if isinstance(report, Every) else None
+
+    @property
+    def by_time(self) -> bool:
+        """Whether instants are those moments at which windows close, or as often as it says."""
+        return isinstance(self.plan.semantics.report, OnClose | Every)
+
+    def sliding(self, window: PlannedWindow) -> Sliding | None:
+        """The windows that close on a grid, if a declared one is of that sort."""
+        if not isinstance(window.frame, TimeWindow) or window.frame.slide is None:
+            return None
+        width, slide = window.frame.width, window.frame.slide
+        origin = self.origin + width if opens_on_grid(self.plan) else self.origin
+        return Sliding(width, Grid(slide, origin), Ends.of(bounds_of(self.plan.semantics)))
+
+    def limit(self, watermark: int) -> int:
+        """The last moment whose instants are due."""
+        plain = all(isinstance(window.frame, TimeWindow) for window in self.plan.windows)
+        return self.ends.closed_by(watermark) if self.by_time and plain else watermark - 1
+
+    # -- lateness --------------------------------------------------------------------------
+
+    def late(self, window: PlannedWindow, elements: Elements, delay: int) -> Flags:
+        """Which elements come too late for a window that would hold them."""
+        if takes_arrivals_as_they_come(self.plan):
+            return np.zeros(len(elements), np.bool_)
+        watermarks = elements.highs - delay
+        sliding = self.sliding(window)
+        if not self.by_time or isinstance(window.frame, CountWindow):
+            return elements.times < watermarks
+        if sliding is not None:
+            first, last = sliding.first(elements.times), sliding.last(elements.times)
+            return (first <= last) & (first <= self.ends.closed_by(watermarks))
+        first, last = self._moments(window, elements.times)
+        return (first <= last) & (first <= self.ends.closed_by(watermarks))
+
+    def _moments(self, window: PlannedWindow, times: Times) -> tuple[Times, Times]:
+        """The first and last instant at which a window that moves with time holds moments."""
+        grid = self.instants or Grid(1)  # with other windows' closes, any moment may be one
+        first = grid.from_(times - self.ends.high)
+        match window.frame:
+            case TimeWindow(width):
+                return first, grid.to(times + width - self.ends.low - 1)
+            case NowWindow():
+                return grid.from_(times), grid.to(times)
+            case AllWindow() | CountWindow():
+                return first, first  # it stays in for ever; what counts is when it enters
+            case frame:
+                assert_never(frame)
+
+    # -- instants that hold something --------------------------------------------------------
+
+    def held(self, window: PlannedWindow, elements: Elements, delay: int) -> tuple[int, int] | None:
+        """The first and the last instant by time whose windows hold one of some elements."""
+        if len(elements) == 0:
+            return None
+        times, watermarks = elements.times, elements.highs - delay
+        open_from = self.ends.closed_by(watermarks) + 1
+        sliding = self.sliding(window)
+        if sliding is not None:
+            first = np.maximum(sliding.first(times), sliding.closes.from_(open_from))
+            last = sliding.last(times)
+        elif self.instants is not None:
+            first, last = self._moments(window, times)
+            first = np.maximum(first, self.instants.from_(open_from))
+            if isinstance(window.frame, AllWindow | CountWindow):
+                last = first
+        else:
+            return None  # on close, only windows that close make instants
+        kept = first <= last
+        if sliding is not None and self.instants is not None:
+            first, last = self._picked(sliding, first, last)
+            kept &= first <= last
+        if not kept.any():
+            return None
+        return int(first[kept].min()), int(last[kept].max())
+
+    def _picked(self, sliding: Sliding, first: Times, last: Times) -> tuple[Times, Times]:
+        """The first and last instant that takes one of some closes."""
+        assert self.instants is not None, "the query says how often"
+        strict = 1 if self.plan.semantics.pick is Pick.STRICT else 0
+        until = last + sliding.closes.step - 1 + strict
+        return self.instants.from_(first + strict), self.instants.to(until)

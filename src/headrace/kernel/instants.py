@@ -1,0 +1,119 @@
+"""When a query is evaluated, and what each of its windows is then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.kernel.grid import NEVER, Ends, Times
+from headrace.kernel.log import Elements
+
+NO_WAITING = Ends(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A window at each of some instants, as bounds that never go back.
+
+    Attributes:
+        opens: the moment after which it begins, to be shown; `NEVER` if it has no beginning.
+        closes: the moment it ends with; `NEVER` if it has none.
+        members: which elements of its stream's log may be in it, in order.
+        upper: how many of the members are not after it.
+        since: the last moment before it, where its beginning is a moment.
+        skipped: how many of the members are before it, where its beginning is a number.
+        ends: which of its ends belong to it; decides when a watermark has closed it.
+    """
+
+    opens: Times
+    closes: Times
+    members: Times
+    upper: Times
+    since: Times | None = None
+    skipped: Times | None = None
+    ends: Ends = NO_WAITING
+
+    def intervals(self, elements: Elements, delay: int) -> tuple[Times, Times]:
+        """The first and last instant at which each member is in it, by number.
+
+        A member that came when the watermark had closed the window is not in it; the first is
+        after the last if there is no instant.
+        """
+        ranks = np.arange(self.members.size)
+        first = np.searchsorted(self.upper, ranks, side="right")
+        if self.since is not None:
+            last = np.searchsorted(self.since, elements.times[self.members], side="left") - 1
+        else:
+            assert self.skipped is not None, "a window has a beginning"
+            last = np.searchsorted(self.skipped, ranks, side="right") - 1
+        closed = self.ends.closed_by(elements.highs[self.members] - delay)
+        return np.maximum(first, np.searchsorted(self.closes, closed, side="right")), last
+
+    def shown(self, place: int) -> tuple[int | None, int | None]:
+        """Its opening and its close at an instant."""
+        opens, closes = int(self.opens[place]), int(self.closes[place])
+        return None if opens == NEVER else opens, None if closes == NEVER else closes
+
+
+@dataclass(frozen=True, slots=True)
+class Instants:
+    """Moments of evaluation, in order.
+
+    Attributes:
+        times: when.
+        seqs: which of those at the same time.
+        spans: each window of the query at each of them.
+    """
+
+    times: Times
+    seqs: Times
+    spans: tuple[Span, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self.times.size
+
+    def part(self, start: int, stop: int) -> Instants:
+        """Some of them, one after the other."""
+        spans = tuple(_part(span, start, stop) for span in self.spans)
+        return Instants(self.times[start:stop], self.seqs[start:stop], spans)
+
+
+def _part(span: Span, start: int, stop: int) -> Span:
+    return Span(
+        span.opens[start:stop],
+        span.closes[start:stop],
+        span.members,
+        span.upper[start:stop],
+        None if span.since is None else span.since[start:stop],
+        None if span.skipped is None else span.skipped[start:stop],
+        span.ends,
+    )
+
+
+def numbered(times: Times, first: int = 0) -> Times:
+    """Which of the equal times each is.
+
+    >>> numbered(np.array([1, 2, 2, 2, 5])).tolist()
+    [0, 0, 1, 2, 0]
+    """
+    places = np.arange(times.size)
+    starts = np.flatnonzero(np.diff(times, prepend=NEVER))
+    begun = np.repeat(starts, np.diff(starts, append=times.size))
+    seqs = places - begun
+    if first:
+        seqs[: starts[1] if starts.size > 1 else None] += first
+    return seqs
+
+
+def merged(logs: Sequence[Elements], by_arrival: bool) -> tuple[Times, Times, Times]:
+    """The elements of several streams in one order: streams, places in their logs, times."""
+    streams = np.concatenate([np.full(len(log), number) for number, log in enumerate(logs)])
+    places = np.concatenate([np.arange(len(log)) for log in logs])
+    times = np.concatenate([log.times for log in logs])
+    positions = np.concatenate([log.positions for log in logs])
+    keys = (positions,) if by_arrival else (positions, streams, times)
+    order = np.lexsort(keys)
+    return streams[order], places[order], times[order]

@@ -1,0 +1,80 @@
+"""What has come in on a stream and may still be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, TIME
+from headrace.kernel.grid import NEVER, Times
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Elements of a stream in the order in which they came, a place in each array for each.
+
+    Attributes:
+        positions: which elements they are.
+        times: when they happened.
+        highs: the greatest event time of the stream before each; `NEVER` if it was the first.
+        sizes: how many statements each has.
+    """
+
+    positions: Times
+    times: Times
+    highs: Times
+    sizes: Times
+
+    @classmethod
+    def of(cls, statements: pl.DataFrame) -> Elements:
+        """The elements that some statements are of; those of an element stand together."""
+        positions = statements[POSITION].to_numpy()
+        starts = np.flatnonzero(np.diff(positions, prepend=-1))
+        highs = statements[HIGH].fill_null(NEVER).to_numpy()
+        return cls(
+            positions[starts],
+            statements[TIME].to_numpy()[starts],
+            highs[starts],
+            np.diff(starts, append=positions.size),
+        )
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self.positions.size
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Elements:
+        """Some of them."""
+        return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
+
+
+NO_ELEMENTS = Elements.of(ARRIVALS.to_frame())
+
+
+class StreamLog:
+    """The elements of a stream that some query may still need, and how far the stream has come."""
+
+    def __init__(self) -> None:
+        """Begin before the first element."""
+        self.high: int | None = None
+        self.statements = ARRIVALS.to_frame()
+        self.elements = NO_ELEMENTS
+
+    def append(self, statements: pl.DataFrame, high: int | None) -> Elements:
+        """Add statements that have come in, and how far the stream has come with them."""
+        if high is not None:
+            self.high = high if self.high is None else max(self.high, high)
+        if statements.is_empty():
+            return NO_ELEMENTS
+        self.statements = pl.concat([self.statements, statements])
+        self.elements = Elements.of(self.statements)
+        return Elements.of(statements)
+
+    def forget(self, until: int) -> None:
+        """Drop the elements that happened at a moment or before it."""
+        if len(self.elements) == 0 or int(self.elements.times.min()) > until:
+            return
+        self.statements = self.statements.filter(pl.col(TIME) > until).rechunk()
+        self.elements = Elements.of(self.statements)

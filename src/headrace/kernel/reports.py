@@ -1,0 +1,36 @@
+"""What a step reports of a query: its instants, and what was emitted at each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from headrace.kernel.grid import Times
+from headrace.kernel.instants import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The evaluations of one query in one step.
+
+    Attributes:
+        query: its name.
+        times: when it was evaluated.
+        seqs: which of the evaluations at the same time each is.
+        windows: the names of its windows, and what they were at each instant.
+        rows: `instant`, the number of an evaluation here, and canonical texts: of the variables,
+            of the parts of a statement, or of a truth value.
+        errors: what went wrong, by the number of the evaluation.
+    """
+
+    query: str
+    times: Times
+    seqs: Times
+    windows: tuple[tuple[str, Span], ...]
+    rows: pl.DataFrame
+    errors: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """How many evaluations there are."""
+        return self.times.size

@@ -1,0 +1,362 @@
+"""Which instants of a query are due: those that time has reached, and those elements have made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import assert_never
+
+import numpy as np
+
+from headrace.algebra.reporting import OnChange, OnClose, Pick
+from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
+from headrace.kernel.grid import NEVER, Ends, Grid, Times
+from headrace.kernel.holding import Flags, Rules
+from headrace.kernel.instants import Instants, Span, merged, numbered
+from headrace.kernel.log import Elements
+from headrace.kernel.progress import Progress
+from headrace.planning.plan import (
+    Plan,
+    PlannedWindow,
+    reports_arrivals,
+    takes_arrivals_as_they_come,
+)
+
+FOREVER = 2**62
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a step may go.
+
+    Attributes:
+        watermark: of the query; none if one of its streams has not begun.
+        ended: whether the input has ended.
+        live: whether empty windows are reported up to the watermark, or only between others.
+    """
+
+    watermark: int | None
+    ended: bool = False
+    live: bool = False
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The instants of one step of a query.
+
+    Attributes:
+        plan: the query.
+        progress: how far it has come; its origin is known.
+        logs: the elements of each of its streams.
+        reached: how far it may go.
+    """
+
+    plan: Plan
+    progress: Progress
+    logs: Sequence[Elements]
+    reached: Reached
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The arithmetic of its windows."""
+        assert self.progress.origin is not None, "t0 is known"
+        return Rules(self.plan, self.progress.origin)
+
+    @property
+    def by_arrival(self) -> bool:
+        """Whether elements are taken as they come, without waiting for the watermark."""
+        return takes_arrivals_as_they_come(self.plan)
+
+    @cached_property
+    def limit(self) -> int:
+        """The last moment whose instants are due."""
+        if self.reached.ended or self.by_arrival:
+            return FOREVER
+        return NEVER if self.reached.watermark is None else self.rules.limit(self.reached.watermark)
+
+    # -- moments ---------------------------------------------------------------------------
+
+    def due(self) -> tuple[Instants, Progress]:
+        """The instants that are due now, and the progress after them."""
+        times, cuts, progress = self._moments()
+        if self.by_arrival:
+            seqs = numbered(times, self._sequence_before(times))
+            if times.size:
+                progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
+        else:
+            seqs = numbered(times)
+        spans = tuple(self._span(window, times, cuts) for window in self.plan.windows)
+        return Instants(times, seqs, spans), self._having_counted(progress)
+
+    def _sequence_before(self, times: Times) -> int:
+        again = times.size and self.progress.reported == int(times[0])
+        return self.progress.sequence + 1 if again else 0
+
+    def _moments(self) -> tuple[Times, Times | None, Progress]:
+        """The times of the instants, how many elements in order each sees, and the progress."""
+        timed, progress = self._by_time()
+        if isinstance(self.plan.semantics.report, OnChange):
+            return self._changes(progress)
+        if not reports_arrivals(self.plan):
+            return timed, None, progress
+        caused, cuts, progress = self._by_elements(progress)
+        if timed.size == 0:
+            return caused, cuts, progress
+        before = np.searchsorted(self._order[2], timed + self.rules.ends.high, side="right")
+        both = np.unique(
+            np.stack([np.concatenate([timed, caused]), np.concatenate([before, cuts])], axis=1),
+            axis=0,
+        )
+        return both[:, 0], both[:, 1], progress
+
+    def _by_time(self) -> tuple[Times, Progress]:
+        """The moments at which windows close, or as often as the query says."""
+        first, last = self.progress.first, self.progress.last
+        if not self.rules.by_time or first is None or last is None:
+            return np.empty(0, np.int64), self.progress
+        reported = self.progress.reported
+        start = first if reported is None else max(first, reported + 1)
+        live = self.reached.live and not self.reached.ended
+        until = self.limit if live else min(self.limit, last)
+        grids = [self.rules.instants] if self.rules.instants else self._closes()
+        times = [grid.between(start, until) for grid in grids]
+        found = times[0] if len(times) == 1 else np.unique(np.concatenate(times))
+        if found.size == 0:
+            return found, self.progress
+        return found, replace(self.progress, reported=int(found[-1]))
+
+    def _closes(self) -> list[Grid]:
+        sliding = [self.rules.sliding(window) for window in self.plan.windows]
+        return list(dict.fromkeys(each.closes for each in sliding if each is not None))
+
+    def _changes(self, progress: Progress) -> tuple[Times, None, Progress]:
+        """Each moment at which an element enters a window."""
+        found = []
+        for window in self.plan.windows:
+            log = self._log(window)
+            entering = ~self._late(self._number(window)) & self._new(log)
+            sliding = self.rules.sliding(window)
+            if sliding is not None:
+                entering &= sliding.first(log.times) <= sliding.last(log.times)
+            found.append(log.times[entering])
+        times = np.unique(np.concatenate(found))
+        return times, None, replace(progress, released=self._released(times))
+
+    def _by_elements(self, progress: Progress) -> tuple[Times, Times, Progress]:
+        """The instants that single elements cause."""
+        streams, places, times = self._order
+        causes = np.zeros(streams.size, np.bool_)
+        for number, stream in enumerate(self.plan.streams):
+            log = self.logs[number]
+            own = streams == number
+            causes[own] = (~self._late(number) & self._new(log))[places[own]]
+            if isinstance(self.plan.semantics.report, OnClose):
+                closing = np.zeros(len(log), np.bool_)
+                for window in self.plan.windows:
+                    if window.stream == stream and isinstance(window.frame, CountWindow):
+                        closing[self._closing(window)] = True
+                causes[own] &= closing[places[own]]
+        found = np.flatnonzero(causes)
+        moments = times[found]
+        if self.by_arrival:
+            before = NEVER if self.progress.reported is None else self.progress.reported
+            # Time goes by with every element that has come, also one that causes no instant.
+            moments = np.maximum(np.maximum.accumulate(times), before)[found]
+            return moments, found + 1, replace(progress, position=self._latest())
+        return moments, found + 1, replace(progress, released=self._released(moments))
+
+    def _new(self, log: Elements) -> Flags:
+        """Which elements have not been looked at and may be now."""
+        if self.by_arrival:
+            return log.positions > self.progress.position
+        return (log.times > self.progress.released) & (log.times <= self.limit)
+
+    def _released(self, times: Times) -> int:
+        if not self.reached.ended:
+            return max(self.limit, self.progress.released)
+        return max(self.progress.released, int(times.max(initial=NEVER)))
+
+    def _latest(self) -> int:
+        return max(int(log.positions.max(initial=self.progress.position)) for log in self.logs)
+
+    # -- elements --------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> tuple[Times, Times, Times]:
+        return merged(self.logs, self.by_arrival)
+
+    def _number(self, window: PlannedWindow) -> int:
+        return self.plan.streams.index(window.stream)
+
+    def _log(self, window: PlannedWindow) -> Elements:
+        return self.logs[self._number(window)]
+
+    def _late(self, number: int) -> Flags:
+        """Which elements came when their own moment had passed."""
+        if self.by_arrival:
+            return np.zeros(len(self.logs[number]), np.bool_)
+        log = self.logs[number]
+        return log.times < log.highs - self.plan.delay(self.plan.streams[number])
+
+    def _members(self, window: PlannedWindow) -> Times:
+        """The elements that may be in a window, in order."""
+        log = self._log(window)
+        if self.by_arrival or np.all(log.times[:-1] <= log.times[1:]):
+            order = np.arange(len(log))
+        else:
+            order = np.lexsort((log.positions, log.times))
+        if isinstance(window.frame, CountWindow):
+            return order[~self._late(self._number(window))[order]]
+        return order
+
+    def _seen(
+        self, window: PlannedWindow, members: Times, times: Times, cuts: Times | None
+    ) -> Times:
+        """How many members each instant sees."""
+        if cuts is None:
+            moments = self._log(window).times[members]
+            return np.searchsorted(moments, times + self.rules.ends.high, side="right")
+        streams, places, _ = self._order
+        among = np.zeros(len(self._log(window)), np.bool_)
+        among[members] = True
+        own = streams == self._number(window)
+        own[own] = among[places[own]]
+        return np.concatenate(([0], np.cumsum(own)))[cuts]
+
+    # -- windows ---------------------------------------------------------------------------
+
+    def _span(self, window: PlannedWindow, times: Times, cuts: Times | None) -> Span:
+        """What a window is at each instant."""
+        members = self._members(window)
+        moments = self._log(window).times[members]
+        ends = self.rules.ends
+        sliding = self.rules.sliding(window)
+        if sliding is not None and self.rules.by_time:
+            strict = self.rules.instants and self.plan.semantics.pick is Pick.STRICT
+            closes = sliding.closes.to(times - 1 if strict else times)
+            opens = closes - sliding.width
+            upper = np.searchsorted(moments, closes + ends.high, side="right")
+            return Span(opens, closes, members, upper, since=opens + ends.low, ends=ends)
+        upper = self._seen(window, members, times, cuts)
+        if sliding is not None and isinstance(self.plan.semantics.report, OnChange):
+            opens = sliding.first(times) - sliding.width
+            return Span(opens, times, members, upper, since=opens + ends.low, ends=ends)
+        match window.frame:
+            case TimeWindow(width):
+                opens = times - width
+                return Span(opens, times, members, upper, since=opens + ends.low, ends=ends)
+            case NowWindow():
+                passed = self._passed(window, times, cuts)
+                return Span(times, times, members, upper, since=times - 1 + passed)
+            case AllWindow():
+                never = np.full(times.size, NEVER)
+                return Span(never, times, members, upper, since=never, ends=ends)
+            case CountWindow():
+                return self._count_span(window, upper)
+            case frame:
+                assert_never(frame)
+
+    def _passed(self, window: PlannedWindow, times: Times, cuts: Times | None) -> Times:
+        """Whether an instant was caused by a stream whose turn at this time is after this one's."""
+        if cuts is None or times.size == 0:
+            return np.zeros(times.size, np.int64)
+        return (self._order[0][cuts - 1] > self._number(window)).astype(np.int64)
+
+    # -- counting --------------------------------------------------------------------------
+
+    def _counts(self, window: PlannedWindow) -> tuple[Times, Times, Times]:
+        """The elements that are counted, what each counts, and the total with each."""
+        assert isinstance(window.frame, CountWindow), "only these count"
+        log, members = self._log(window), self._members(window)
+        triples = window.frame.counted is Counted.TRIPLES
+        weights = log.sizes[members] if triples else np.ones(members.size, np.int64)
+        before = log.times[members] <= self.progress.released
+        if self.by_arrival:
+            before = log.positions[members] <= self.progress.position
+        known = self.progress.counted[self.plan.windows.index(window)]
+        return members, weights, np.cumsum(weights) + known - int(weights[before].sum())
+
+    def _closing(self, window: PlannedWindow) -> Times:
+        """The elements at which a count window closes: its total passes a multiple of the step."""
+        assert isinstance(window.frame, CountWindow), "only these count"
+        members, weights, totals = self._counts(window)
+        step = window.frame.step
+        return members[totals // step > (totals - weights) // step]
+
+    def _count_span(self, window: PlannedWindow, seen: Times) -> Span:
+        assert isinstance(window.frame, CountWindow), "only these count"
+        members, _, totals = self._counts(window)
+        moments = self._log(window).times[members]
+        if isinstance(self.plan.semantics.report, OnClose):
+            closing = np.flatnonzero(np.isin(members, self._closing(window)))
+            latest = np.searchsorted(closing, seen - 1, side="right")
+            seen = np.concatenate(([0], closing + 1))[latest]
+        some = seen > 0
+        now = np.where(some, totals[seen - 1] if totals.size else 0, 0)
+        skipped = np.searchsorted(totals, now - window.frame.size, side="right")
+        skipped = np.where(some, skipped, 0)
+        opens, closes = np.full(seen.size, NEVER), np.full(seen.size, NEVER)
+        opens[some], closes[some] = moments[skipped[some]], moments[seen[some] - 1]
+        # A late element is not counted, so no watermark keeps a member out.
+        never_closed = Ends(0, FOREVER // 2)
+        return Span(opens, closes, members, seen, skipped=skipped, ends=never_closed)
+
+    def _having_counted(self, progress: Progress) -> Progress:
+        """The progress with what count windows have counted up to it."""
+        if not any(isinstance(window.frame, CountWindow) for window in self.plan.windows):
+            return progress
+        if self.rules.by_time and not reports_arrivals(self.plan) and progress.reported is not None:
+            progress = replace(progress, released=progress.reported)
+        counted = tuple(
+            self._total(window, progress) if isinstance(window.frame, CountWindow) else 0
+            for window in self.plan.windows
+        )
+        return replace(progress, counted=counted)
+
+    def _total(self, window: PlannedWindow, progress: Progress) -> int:
+        """How much a count window has counted when the progress has come to a point."""
+        members, _, totals = self._counts(window)
+        log = self._log(window)
+        done = log.times[members] <= progress.released
+        if self.by_arrival:
+            done = log.positions[members] <= progress.position
+        known = self.progress.counted[self.plan.windows.index(window)]
+        return int(totals[done].max(initial=known))
+
+    # -- what can be forgotten -------------------------------------------------------------
+
+    def horizon(self, stream: int) -> int:
+        """The moment up to which no later instant will ask for the elements of a stream."""
+        windows = [each for each in self.plan.windows if self._number(each) == stream]
+        return min(self._horizon(window) for window in windows)
+
+    @cached_property
+    def _base(self) -> int:
+        """The moment up to which all instants have been evaluated."""
+        reported = self.progress.reported
+        if self.by_arrival:
+            return NEVER if reported is None else reported
+        first = self.progress.first
+        if not self.rules.by_time or len(self.plan.windows) == 1 or first is None:
+            return self.limit
+        # Instants after the last that held something may still be asked for.
+        return min(self.limit, first - 1 if reported is None else reported)
+
+    def _horizon(self, window: PlannedWindow) -> int:
+        match window.frame:
+            case TimeWindow(width, slide):
+                return self._base - width - (slide or 0) - 2
+            case NowWindow():
+                return self._base - 1
+            case AllWindow():
+                return NEVER
+            case CountWindow(size, step):
+                members, _, totals = self._counts(window)
+                moments = self._log(window).times[members]
+                total = int(totals[moments <= self._base].max(initial=0))
+                place = int(np.searchsorted(totals, total - size - step, side="right"))
+                oldest = int(moments[place]) if place < moments.size else self._base
+                return min(oldest, self._base) - 1
+            case frame:
+                assert_never(frame)

@@ -1,0 +1,180 @@
+"""Timed N-Quads as columns of ids, many lines at a time.
+
+The meaning is that of :func:`headrace.rdf.timed.read_timed`, to the last error message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from headrace.rdf.canonical import read_term
+from headrace.rdf.columns_lines import (
+    ID,
+    LINE,
+    STATEMENT,
+    TEXT,
+    TIME,
+    Reading,
+    distinct_terms,
+)
+from headrace.rdf.columns_terms import GRAPH, OBJECT, SUBJECT, text_ids
+from headrace.rdf.ids import term_id
+from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions
+from headrace.rdf.terms import BlankNode, QuotedTriple, Term, canonical
+
+POSITION: Final = "position"
+SIZE: Final = "size"
+
+_SCOPED: Final = (GRAPH, SUBJECT, OBJECT)
+"""Where a blank node may stand."""
+_SCOPE: Final = "scope"
+_NEW: Final = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedColumns:
+    """What a text of timed N-Quads says, as columns.
+
+    Attributes:
+        statements: for each the position of its element among all elements and heartbeats, the
+            time in microseconds, and the ids of its terms; a null graph is the default graph.
+        elements: the time of each element or heartbeat, and how many statements it has.
+        terms: the id and the canonical text of each term, once; not of the parts of quoted
+            triples.
+    """
+
+    statements: pl.DataFrame
+    elements: pl.DataFrame
+    terms: pl.DataFrame
+
+
+def read_timed_columns(  # noqa: PLR0913  # all but one have a default
+    data: bytes,
+    *,
+    seed: int = 0,
+    prefix: str = "",
+    per_stream: bool = False,
+    name: str | None = None,
+    options: ReadOptions = DEFAULT_OPTIONS,
+    on_error: OnError = None,
+    first_line: int = 1,
+) -> TimedColumns:
+    r"""The elements of a stream, in the order of its lines.
+
+    >>> found = read_timed_columns(b"1.5\t<x:a> <x:b> _:c .\n2\n")
+    >>> found.elements.rows()
+    [(1500, 1), (2000, 0)]
+    >>> found.terms["text"].sort().to_list()
+    ['<x:a>', '<x:b>', '_:1.c']
+
+    Args:
+        data: characters in UTF-8.
+        seed: of the ids.
+        prefix: put before the labels of blank nodes, with a dot, unless it is empty.
+        per_stream: whether a label means the same node in all elements; else each element has
+            its own nodes, named after its first line.
+        name: what the stream is called in errors.
+        options: star mode and limits; the limit on size is for each line.
+        on_error: who is told of each bad line; the others are still read.
+        first_line: the number of the first line.
+
+    Raises:
+        DataError: at the first bad line, if there is no ``on_error``; or two terms have one id.
+    """
+    rows, terms = Reading(name, options, on_error, seed).rows(_text(data), first_line)
+    begins = _begins(rows)
+    local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
+    if local.any() and (prefix or not per_stream):
+        scopes = _scopes(rows, begins, prefix, per_stream=per_stream)
+        rows, terms = _scoped(rows.with_columns(scopes), terms, local, seed)
+    return TimedColumns(_statements(rows, begins), _elements(rows, begins), terms)
+
+
+def _text(data: bytes) -> bytes:
+    """A text without a byte order mark, the lines of which all end with a newline."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def _begins(rows: pl.DataFrame) -> pl.Series:
+    """Whether each line begins an element, or is of the same one as the line before it."""
+    same = [rows[name] == rows[name].shift() for name in (TIME, GRAPH)]
+    return ~(same[0] & same[1]).fill_null(value=False)
+
+
+def _elements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+    """One row for each element or heartbeat."""
+    first = begins.arg_true()
+    after = first.shift(-1, fill_value=rows.height)
+    heartbeat = rows[SUBJECT].gather(first).is_null()
+    size = (after - first).cast(pl.Int64).set(heartbeat, 0)
+    return pl.DataFrame([rows[TIME].gather(first), size.alias(SIZE)])
+
+
+def _statements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+    position = (begins.cum_sum().cast(pl.Int64) - 1).alias(POSITION)
+    statements = pl.DataFrame([position, rows[TIME], *(rows[name] for name in STATEMENT)])
+    heartbeats = rows[SUBJECT].is_null()
+    return statements.filter(~heartbeats) if heartbeats.any() else statements
+
+
+def _scopes(rows: pl.DataFrame, begins: pl.Series, prefix: str, *, per_stream: bool) -> pl.Expr:
+    """What comes before the labels of each line."""
+    stem = f"{prefix}." if prefix else ""
+    if per_stream:
+        return pl.lit(stem).alias(_SCOPE)
+    first = rows[LINE].gather(begins.arg_true()).gather(begins.cum_sum() - 1)
+    return pl.concat_str(pl.lit(stem), first.cast(pl.String), pl.lit(".")).alias(_SCOPE)
+
+
+def _scoped(
+    rows: pl.DataFrame, terms: pl.DataFrame, local: pl.Series, seed: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same with blank nodes, also those in quoted triples, called after their scopes.
+
+    Args:
+        rows: with the scope of each.
+        terms: all terms of the rows.
+        local: which terms are, or may contain, a blank node.
+        seed: of the ids.
+    """
+    uses = pl.concat([rows.select(_SCOPE, pl.col(name).alias(ID)) for name in _SCOPED])
+    uses = uses.unique(maintain_order=True).join(terms.filter(local), on=ID)
+    uses = uses.with_columns(_renamed(uses, seed))
+    for name in _SCOPED:
+        new = uses.select(_SCOPE, pl.col(ID).alias(name), _NEW)
+        rows = rows.join(new, on=[_SCOPE, name], how="left", maintain_order="left")
+        rows = rows.with_columns(pl.coalesce(_NEW, name).alias(name)).drop(_NEW)
+    renamed = uses.select(pl.col(_NEW).alias(ID), TEXT)
+    return rows, distinct_terms(pl.concat([terms.filter(~local), renamed]))
+
+
+def _renamed(uses: pl.DataFrame, seed: int) -> list[pl.Series]:
+    """The ids and the texts of terms in their scopes."""
+    label = pl.col(TEXT).str.strip_prefix("_:")
+    texts = uses.select(pl.concat_str(pl.lit("_:"), _SCOPE, label).alias(TEXT)).to_series()
+    ids = pl.Series(_NEW, text_ids(texts, seed))
+    quoted = uses[TEXT].str.starts_with("<<")
+    if quoted.any():
+        pairs = uses.filter(quoted).select(TEXT, _SCOPE).iter_rows()
+        found = [_labelled(read_term(text), scope) for text, scope in pairs]
+        where = quoted.arg_true()
+        texts = texts.scatter(where, pl.Series([canonical(term) for term in found]))
+        ids = ids.scatter(where, pl.Series([term_id(term, seed) for term in found]))
+    return [ids, texts]
+
+
+def _labelled(term: Term, scope: str) -> Term:
+    """A term with something put before the labels of its blank nodes."""
+    match term:
+        case BlankNode(label):
+            return BlankNode(scope + label)
+        case QuotedTriple(subject, predicate, object_):
+            return QuotedTriple(
+                _labelled(subject, scope), _labelled(predicate, scope), _labelled(object_, scope)
+            )
+        case _:
+            return term

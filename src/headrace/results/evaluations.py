@@ -1,0 +1,81 @@
+"""What a continuous query reports at an instant, with typed terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from headrace.rdf.terms import Quad, Term
+from headrace.results.frames import to_arrow, to_pandas, to_polars
+from headrace.results.table import Row, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+Bounds = tuple[int | None, int | None]
+"""The opening and the close of a window; a window may have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One evaluation of a query, and what it emitted. Times in microseconds since the epoch.
+
+    Attributes:
+        query: the name of the query.
+        at: its instant.
+        seq: which of the instants of the same time it is, from 0 on.
+        windows: each window's opening and close.
+        variables: the columns of a SELECT.
+        rows: the rows of a SELECT; None is unbound.
+        quads: the statements of a CONSTRUCT or DESCRIBE.
+        boolean: the truth of an ASK; None if it emits none.
+        error: why there is no answer.
+    """
+
+    query: str
+    at: int
+    seq: int = 0
+    windows: Mapping[str, Bounds] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    quads: tuple[Quad, ...] = ()
+    boolean: bool | None = None
+    error: str | None = None
+
+    @property
+    def time(self) -> datetime:
+        """Its instant as a moment in UTC."""
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.at)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was emitted."""
+        return not self.rows and not self.quads and self.boolean is None and self.error is None
+
+    def bindings(self) -> list[dict[str, Term]]:
+        """The rows as mappings of what is bound."""
+        return [
+            {name: term for name, term in zip(self.variables, row, strict=True) if term is not None}
+            for row in self.rows
+        ]
+
+    @property
+    def table(self) -> Table:
+        """The rows as a table."""
+        return Table(self.variables, self.rows)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a Polars frame."""
+        return to_polars(self.table)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return to_arrow(self.table)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas frame."""
+        return to_pandas(self.table)
