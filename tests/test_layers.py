@@ -25,8 +25,11 @@ LAYERS = (
     {"kernel"},
     {"background"},
     {"inline", "spark"},
-    {"store", "engine"},
-    {"answering", "demo", "doctor", "serve"},
+    {"store"},
+    {"engine"},
+    {"testing"},
+    {"scenarios"},
+    {"answering", "demo", "doctor", "running", "serve"},
     {"cli"},
     {"__main__"},
 )

@@ -28,6 +28,7 @@ from headrace.rdf.elements import Element
 from headrace.rdf.formats import format_of_media_type
 from headrace.rdf.reading import read
 from headrace.rdf.terms import Iri, Quad
+from headrace.rdf.timed import scoped
 from headrace.rdf.times import microseconds
 from headrace.results.evaluations import Evaluation
 from headrace.store import Store
@@ -112,12 +113,12 @@ class Stream:
             DataError: the text cannot be read.
         """
         feed = self._feed()
-        if isinstance(data, Quad):
-            data = (data,)
         if isinstance(data, str | bytes):
             form = format_of_media_type(syntax)
-            data = read(data, form, name=self.iri, scope=feed.scope())
-        quads = tuple(data)
+            quads = tuple(read(data, form, name=self.iri, scope=feed.scope()))
+        else:
+            given = (data,) if isinstance(data, Quad) else data
+            quads = tuple(scoped(quad, feed.scope()) for quad in given)
         if not quads:
             raise DataError("an element has at least one statement", self.iri)
         self._engine.runner.push(feed, Element(moment(at), quads))

@@ -120,8 +120,9 @@ class Oracle:
         self.marks = dict[str, int | None]()
         for stream in sorted(query.streams):
             self._arrive(stream, streams.get(stream, ()))
-        firsts = [each.time for each in self.seen if not each.behind]
-        self.origin = min(firsts, default=0) if query.t0 == "first" else query.t0
+        firsts = [self._first(stream) for stream in query.streams]
+        first = min((time for time in firsts if time is not None), default=0)
+        self.origin = first if query.t0 == "first" else query.t0
         reach = max(window.width + (window.slide or 0) for window in query.windows) + query.period
         moments = [each.time for each in self.seen] + [m for m in self.marks.values() if m]
         self.moments = range(min(moments, default=0) - reach, max(moments, default=0) + reach + 1)
@@ -138,6 +139,14 @@ class Oracle:
                 self.seen.append(Seen(event.time, stream, position, event.quads, mark))
             high = event.time if high is None else max(high, event.time)
         self.marks[stream] = None if high is None else high - delay
+
+    def _first(self, stream: str) -> int | None:
+        """The least event time of a stream until its watermark has passed it."""
+        first: int | None = None
+        for each in self.seen:
+            if each.stream == stream and (first is None or each.mark is None or each.mark <= first):
+                first = each.time if first is None else min(first, each.time)
+        return first
 
     # -- windows -----------------------------------------------------------------------------
 
@@ -272,11 +281,16 @@ class Oracle:
         for window in self.query.windows:
             if window.stream != each.stream:
                 continue
-            moves = window.kind == "time" and self.query.report == "every"
+            moves = window.kind in {"time", "now"} and self.query.report == "every"
             if self.query.report in {"on-close", "every"} and (window.closes_by_time or moves):
-                width = window.width
-                closes = self._closes(window)
-                holding = [c for c in closes if self._inside(c - width, each.time, c)]
+                now, width, closes = window.kind == "now", window.width, self._closes(window)
+                holding = [
+                    close
+                    for close in closes
+                    if (
+                        close == each.time if now else self._inside(close - width, each.time, close)
+                    )
+                ]
                 if holding and self._closed(min(holding), each.mark):
                     return True
             elif each.behind:

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headrace.testing import Played, play
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from headrace.rdf import terms as rdf
 from headrace.rdf.elements import Element
+from headrace.testing import Played, play
 from tests.continuous.generators import XSD, Case, cases, lines, timed
 from tests.continuous.oracle import Event
 

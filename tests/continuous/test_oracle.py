@@ -9,13 +9,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
-from headrace.results.evaluations import Evaluation
-from headrace.testing import play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.rdf.elements import Element
 from headrace.rdf.terms import Literal
+from headrace.results.evaluations import Evaluation
+from headrace.testing import play
 from tests.continuous.generators import Case, cases
 from tests.continuous.oracle import Event, Frame, Oracle, Reported
 from tests.continuous.snapshots import Row

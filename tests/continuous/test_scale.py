@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from headrace.results.evaluations import Evaluation
-from headrace.testing import play
 
 from headrace.rdf.terms import Literal, Term
+from headrace.results.evaluations import Evaluation
+from headrace.testing import play
 
 pytestmark = pytest.mark.slow
 

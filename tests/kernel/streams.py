@@ -11,8 +11,12 @@ from headrace.algebra.operators import Annotate, Annotation, Bgp, Distinct, Oper
 from headrace.algebra.query import Query, Select
 from headrace.algebra.reporting import Semantics
 from headrace.algebra.windows import TimeWindow, WindowDeclaration
-from headrace.kernel.columns import ELEMENTS, ID, TERMS, TEXT
-from headrace.kernel.step import Kernel
+from headrace.kernel.columns import ARRIVALS, ID, POSITION, TERMS, TEXT
+from headrace.kernel.data import NO_QUADS
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluations import rows_by_instant
+from headrace.kernel.standing import Around
+from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, Term, canonical
@@ -55,32 +59,35 @@ def terms(values: Iterable[Term]) -> pl.DataFrame:
 
 
 class Feed:
-    """Gives a kernel batches of timed triples, keeping the watermark as a source would."""
+    """Gives a kernel batches of timed triples, keeping the time as a source would."""
 
     def __init__(self, plan: Plan) -> None:
-        self.kernel = Kernel(plan)
-        self.delay = plan.delay
+        self.kernel = Kernel([plan], Around(Dictionary(), NO_QUADS))
         self.high: int | None = None
         self.late = 0
 
     def push(self, batch: Sequence[tuple[int, Term, Term, Term]]) -> Answers:
         rows = []
-        for time, *statement in batch:
-            watermark = None if self.high is None else self.high - self.delay
-            rows.append((time, watermark, None, *(term_id(each) for each in statement)))
+        for position, (time, *statement) in enumerate(batch):
+            rows.append((position, time, self.high, None, *(term_id(each) for each in statement)))
             self.high = time if self.high is None else max(self.high, time)
-        if self.high is None:
-            return []
-        results = self.kernel.step(
-            pl.DataFrame(rows, schema=ELEMENTS, orient="row"),
-            self.high - self.delay,
-            terms(each for _, *statement in batch for each in statement),
+        self.kernel.around.dictionary.learn(
+            terms(each for _, *statement in batch for each in statement)
         )
-        self.late += results.late
-        return list(results.rows())
+        frame = pl.DataFrame(rows, schema=ARRIVALS, orient="row")
+        return self._answers(self.kernel.step({STREAM: Arrivals(frame, self.high)}))
 
     def finish(self) -> Answers:
-        return list(self.kernel.finish().rows())
+        return self._answers(self.kernel.finish())
+
+    def _answers(self, results: Results) -> Answers:
+        assert not results.failed, results.failed
+        self.late += sum(frame[POSITION].n_unique() for frame in results.late.values())
+        answers: Answers = []
+        for report in results.reports:
+            rows = rows_by_instant(report, self.kernel.queries[0].plan.query.form)
+            answers += [(int(time), rows.get(n, [])) for n, time in enumerate(report.times)]
+        return answers
 
 
 def passages(batch: Iterable[Passage]) -> list[tuple[int, Term, Term, Term]]:

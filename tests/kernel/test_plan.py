@@ -5,47 +5,54 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.algebra.expressions import Aggregate, TriplePattern, Variable
-from headrace.algebra.operators import (
-    Bgp,
-    Distinct,
-    Extend,
-    Filter,
-    Group,
-    Join,
-    Operator,
-    OrderBy,
-    Slice,
-    Union,
-)
-from headrace.algebra.paths import OneOrMore, PathPattern
+from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Dataset, Query, Registered, Registration
 from headrace.algebra.reporting import (
     FIRST,
-    BlankNodes,
-    Bounds,
-    Contents,
     Emit,
     Every,
+    NonEmpty,
+    OnArrival,
+    Order,
+    Scope,
     Semantics,
     Strategy,
 )
-from headrace.algebra.windows import CountWindow, TimeWindow
-from headrace.errors import UnsupportedError
+from headrace.algebra.windows import CountWindow, NowWindow, TimeWindow
+from headrace.dialects import parse
+from headrace.errors import QueryError, UnsupportedError
+from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
-from headrace.rdf.terms import Iri, QuotedTriple
+from headrace.rdf.terms import Iri
+from headrace.spark.support import check_supported
 
-from .streams import CAR, PASSAGES, PASSES, REGISTERS, STREAM, TOLLGATE, tollgate_query
+from .streams import STREAM, tollgate_query
 
 
 def with_semantics(**choices: object) -> Query:
     return replace(tollgate_query(), semantics=replace(Semantics(), **choices))  # type: ignore[arg-type]  # the constructor checks fields
 
 
-def test_the_plan_of_a_query_has_its_window() -> None:
+def test_the_plan_of_a_query_has_its_windows_and_delays() -> None:
     plan = make_plan(tollgate_query(delay=5))
-    assert (plan.stream, plan.width, plan.slide) == (STREAM, 600_000_000, 60_000_000)
-    assert (plan.origin, plan.delay, plan.variables) == (0, 5, (TOLLGATE, PASSAGES))
+    assert plan.streams == (STREAM,)
+    assert plan.delay(STREAM) == 5
+    assert [window.frame for window in plan.windows] == [TimeWindow(600_000_000, 60_000_000)]
+
+
+def test_what_the_query_says_of_a_delay_goes_before_what_its_stream_declares() -> None:
+    declared = {STREAM.value: 9}
+    assert make_plan(tollgate_query(), delays=declared).delay(STREAM) == 9
+    assert make_plan(tollgate_query(delay=5), delays=declared).delay(STREAM) == 5
+    own = with_semantics(stream_delays=((STREAM.value, 7),))
+    assert make_plan(own, delays=declared).delay(STREAM) == 7
+
+
+def test_a_window_on_every_stream_is_one_on_each() -> None:
+    [window] = tollgate_query().windows
+    query = replace(tollgate_query(), windows=(replace(window, stream=Variable("s")),))
+    plan = make_plan(query, streams=(Iri("x:b"), Iri("x:a")))
+    assert plan.streams == (Iri("x:a"), Iri("x:b"))
 
 
 def test_a_plan_can_be_pickled_and_known_again() -> None:
@@ -58,85 +65,91 @@ def test_a_plan_can_be_pickled_and_known_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "choices",
+    ("choices", "named"),
     [
-        {"t0": 7},
-        {"delay": 7},
-        {"stream_delays": ((STREAM.value, 7),)},
-        {"blank_nodes": BlankNodes.STREAM},
-        {"strategy": Strategy.SNAPSHOT},
+        ({"strategy": Strategy.INCREMENTAL}, "strategy=incremental"),
+        ({"scope": Scope.MATCH}, "scope=match"),
     ],
 )
-def test_choices_that_can_be_run(choices: dict[str, object]) -> None:
-    plan = make_plan(with_semantics(**choices))
-    assert 7 in (plan.origin, plan.delay) or not {"t0", "delay", "stream_delays"} & set(choices)
+def test_choices_that_cannot_be_run_are_named(choices: dict[str, object], named: str) -> None:
+    with pytest.raises(UnsupportedError, match=named):
+        make_plan(with_semantics(**choices))
+
+
+def test_windows_that_have_no_meaning_together_are_refused() -> None:
+    [window] = tollgate_query().windows
+    query = with_semantics(report=OnArrival(), order=Order.ARRIVAL)
+    now = replace(window, frame=NowWindow())
+    with pytest.raises(UnsupportedError, match="NOW"):
+        make_plan(replace(query, windows=(window, now)))
+    query = with_semantics(report=OnArrival(), scope=Scope.MATCH)
+    with pytest.raises(UnsupportedError, match="window of time"):
+        make_plan(replace(query, windows=(now,)))
+    with pytest.raises(UnsupportedError, match="reads no stream"):
+        make_plan(replace(query, windows=()))
+
+
+def test_a_service_with_a_budget_is_refused_where_it_stands() -> None:
+    text = (
+        "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s]\n"
+        "{ ?a ?b ?c SERVICE <x:e> [BUDGET 5] { ?a ?d ?e } }"
+    )
+    parsed = parse(text)
+    with pytest.raises(UnsupportedError) as raised:
+        make_plan(parsed.query, source=parsed.source)
+    assert raised.value.line == 2
+
+
+# -- what the Spark runtime can run ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "choices",
     [
-        {"bounds": Bounds.CLOSED},
         {"t0": FIRST},
-        {"contents": Contents.TIMED},
         {"report": Every(5)},
         {"emit": Emit.ISTREAM},
-        {"strategy": Strategy.INCREMENTAL},
+        {"non_empty": NonEmpty.CONTENT},
         {"assert_quoted": True},
         {"max_ahead": 7},
     ],
 )
-def test_choices_that_cannot_be_run_are_named(choices: dict[str, object]) -> None:
-    with pytest.raises(UnsupportedError, match=next(iter(choices))):
-        make_plan(with_semantics(**choices))
+def test_choices_that_spark_cannot_run_are_refused(choices: dict[str, object]) -> None:
+    with pytest.raises(UnsupportedError, match="Spark runner"):
+        check_supported(make_plan(with_semantics(**choices)))
 
 
-QUOTED = QuotedTriple(Iri("x:s"), Iri("x:p"), Iri("x:o"))
-PATH = PathPattern(TOLLGATE, OneOrMore(REGISTERS), CAR)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "named"),
-    [
-        (Join(PASSES, PASSES), "joins of groups"),
-        (Union((PASSES, PASSES)), "UNION"),
-        (Filter(CAR, PASSES), "FILTER"),
-        (Distinct(OrderBy(PASSES, ())), "ORDER BY"),
-        (Slice(PASSES, limit=1), "LIMIT"),
-        (Extend(PASSES, PASSAGES, CAR), "EXTEND"),
-        (Bgp(()), "an empty pattern"),
-        (Bgp((PATH,)), "property paths"),
-        (Bgp((TriplePattern(QUOTED, REGISTERS, CAR),)), "quoted triples"),
-        (Group(PASSES, (), ((PASSAGES, Aggregate("SUM", CAR)),)), "SUM"),
-        (Group(PASSES, (), ((PASSAGES, Aggregate("COUNT", None, True)),)), "DISTINCT"),
-        (Group(PASSES, (), ((PASSAGES, Aggregate("COUNT", REGISTERS)),)), "an expression"),
-    ],
-)
-def test_patterns_that_cannot_be_run_are_named(pattern: Operator, named: str) -> None:
-    with pytest.raises(UnsupportedError, match=named):
-        make_plan(replace(tollgate_query(), pattern=pattern))
-
-
-def test_windows_that_cannot_be_run_are_named() -> None:
+def test_queries_that_spark_cannot_run_are_refused() -> None:
     query = tollgate_query()
     [window] = query.windows
-    for windows, named in [
-        ((), "exactly one window"),
-        ((window, window), "exactly one window"),
-        ((replace(window, in_default_graph=False),), "default graph"),
-        ((replace(window, stream=Variable("s")),), "every stream"),
-        ((replace(window, frame=CountWindow(3)),), "time windows"),
-        ((replace(window, frame=TimeWindow(3)),), "time windows"),
-    ]:
-        with pytest.raises(UnsupportedError, match=named):
-            make_plan(replace(query, windows=windows))
+    for changed in (
+        replace(query, form=Ask()),
+        replace(query, dataset=Dataset(default=(Iri("x:g"),))),
+        replace(query, registration=Registration("q", Registered.STREAM)),
+        replace(query, windows=(window, replace(window, name=Iri("x:w")))),
+        replace(query, windows=(replace(window, frame=CountWindow(3)),)),
+    ):
+        with pytest.raises(UnsupportedError, match="Spark runner"):
+            check_supported(make_plan(changed))
+    check_supported(make_plan(replace(query, registration=Registration("q"))))
 
 
-def test_forms_that_cannot_be_run_are_named() -> None:
-    query = tollgate_query()
-    with pytest.raises(UnsupportedError, match="ASK"):
-        make_plan(replace(query, form=Ask()))
-    with pytest.raises(UnsupportedError, match="static"):
-        make_plan(replace(query, dataset=Dataset(default=(Iri("x:g"),))))
-    with pytest.raises(UnsupportedError, match="stream"):
-        make_plan(replace(query, registration=Registration("q", Registered.STREAM)))
-    make_plan(replace(query, registration=Registration("q")))
+# -- queries that read each other ------------------------------------------------------------
+
+
+def stage(name: str, reads: str) -> Plan:
+    text = (
+        f"REGISTER STREAM <{name}> AS CONSTRUCT {{ ?a ?b ?c }}"
+        f" FROM STREAM <{reads}> [RANGE 1s STEP 1s] WHERE {{ ?a ?b ?c }}"
+    )
+    return make_plan(parse(text).query, name)
+
+
+def test_a_query_is_stepped_after_those_it_reads() -> None:
+    plans = [stage("c", "b"), stage("a", "s"), stage("b", "a")]
+    assert [plans[place].name for place in in_step_order(plans)] == ["a", "b", "c"]
+
+
+def test_queries_that_read_each_other_in_a_circle_are_shown() -> None:
+    with pytest.raises(QueryError, match=r"b -> a -> c -> b|a -> c -> b -> a|c -> b -> a -> c"):
+        in_step_order([stage("a", "b"), stage("b", "c"), stage("c", "a"), stage("d", "a")])

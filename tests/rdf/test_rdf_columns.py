@@ -184,6 +184,8 @@ QUOTED = [
     "<<( <x:a> <x:b> <x:c> )>>",
     '<< <x:a> <x:b> "a"@EN >>',
 ]
+ODD_GAPS = ["", "  ", "\t", " \t", "\t ", "\x0b", "\x00", "\x1f", "\u00a0", "\u3000"]
+ODD_ENDS = ["", ". ", ".\t", ". # c", ".#", ".x", "x", "..", ". .", ".<x:g>", "<x:g>.", "\x0b."]
 TIMES = ["0", "1", "1", "1", "1", "2", "-3", "1.0", "1.5", "007", "-0", "1970-01-01T00:00:00.001Z"]
 ODD_TIMES = ["", " ", "x", "+1", "1e3", " 1", "1 ", "9999999999999999", "1.0001", "#1", "\u0661"]
 ODD_LINES = [
@@ -223,12 +225,12 @@ def lines(draw: st.DrawFn) -> str:
         terms.append(
             draw(mostly(["<x:g>", "<x:g>", "<x:h>", "_:g"], [*ODD_IRIS, '"g"', QUOTED[0]]))
         )
-    space = mostly([" "], ["", "  ", "\t", " \t", "\u00a0"], out_of=30)
+    space = mostly([" "], ODD_GAPS, out_of=30)
     text = draw(mostly(TIMES, ODD_TIMES, out_of=16))
     text += draw(mostly(["\t"], ["\t ", " ", "\t\t", ""], out_of=16))
     for term in terms:
         text += term + draw(space)
-    return text + draw(mostly(["."], ["", ". ", ". # c", ".#", ". .", "\x0b.", ".\t"], out_of=16))
+    return text + draw(mostly(["."], ODD_ENDS, out_of=16))
 
 
 @st.composite
@@ -299,6 +301,14 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 EVERY_TOKEN = [*PLAIN_IRIS, *ODD_IRIS, *BLANKS, *PLAIN_LITERALS, *ODD_LITERALS, *QUOTED]
+GAPS = [
+    "1|<x:a> <x:b> <x:c> .",
+    "1\t<x:a>|<x:b> <x:c> <x:g> .",
+    "1\t<x:a> <x:b>|<x:c> <x:g> .",
+    "1\t<x:a> <x:b> <x:c>|<x:g> .",
+    "1\t<x:a> <x:b> <x:c>|.",
+    '1\t<x:a> <x:b> "a b"|.',
+]
 EVERY_LINE = [
     *ODD_LINES,
     *(f"1\t{token} <x:b> <x:c> ." for token in EVERY_TOKEN),
@@ -311,6 +321,8 @@ EVERY_LINE = [
     *(f"{time}\t<x:a> <x:b> <x:c> ." for time in (*TIMES, *ODD_TIMES)),
     *TIMES,
     *ODD_TIMES,
+    *(line.replace("|", gap) for line in GAPS for gap in ODD_GAPS),
+    *(f'1\t<x:a> <x:b> "a b" {end}' for end in ODD_ENDS),
 ]
 
 
@@ -368,6 +380,12 @@ def test_an_element_goes_on_in_the_next_block(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(columns_lines, "blocks", partial(blocks, size=1))
     found = check(b"1\t_:a <x:b> _:a <x:g> .\n# a comment\n" * 3 + b"bad\n2")
     assert found.elements.rows() == [(1000, 3), (2000, 0)]
+
+
+def test_a_line_for_another_reader_is_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = read_lines_by(monkeypatch)
+    read_timed_columns('1\t<x:\u00e9> <x:b> "<<" .\n2\t<x:a> <x:b> "<<" .'.encode())
+    assert asked == ["<x:\u00e9> <x:p> <x:o> .", '<x:\u00e9> <x:b> "<<" .']
 
 
 def test_nothing_says_nothing() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from headrace.algebra.reporting import BlankNodes
 from headrace.errors import DataError, MachineError, SettingError
-from headrace.kernel.columns import TEXT, TIME, WATERMARK
-from headrace.kernel.windows import Progress
+from headrace.kernel.columns import HIGH, POSITION, TEXT, TIME
+from headrace.kernel.progress import Progress
 from headrace.planning.plan import make_plan
 from headrace.spark.decode import decode_piece
 from headrace.spark.layout import Deployment, open_deployment
@@ -38,13 +38,13 @@ def deployment(tmp_path: Path) -> Deployment:
     return open_deployment(tmp_path / "deployment", make_plan(tollgate_query()))
 
 
-def decoded(deployment: Deployment, file: Path, text: str, delay: int = 0) -> Pane:
+def decoded(deployment: Deployment, file: Path, text: str) -> Pane:
     file.write_text(text)
-    return decode_piece(Piece(0, str(file), 0, file.stat().st_size), deployment, batch=delay)
+    return decode_piece(Piece(0, str(file), 0, file.stat().st_size), deployment, batch=0)
 
 
-def frames(deployment: Deployment, pane: Pane, delay: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return read_pane(deployment.layout.panes, pane, delay)
+def frames(deployment: Deployment, pane: Pane) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return read_pane(deployment.layout.panes, pane)
 
 
 def test_tables_come_back_as_they_were_written(tmp_path: Path) -> None:
@@ -69,18 +69,19 @@ def test_a_name_is_never_used_twice(tmp_path: Path) -> None:
         write_tables(tmp_path / "t.arrow", pa.table({"a": [1]}))
 
 
-def test_each_element_of_a_pane_knows_the_watermark_before_it(
+def test_each_element_of_a_pane_knows_the_greatest_time_before_it(
     deployment: Deployment, tmp_path: Path
 ) -> None:
     lines = ["5\t<x:a> <x:p> <x:b> .", "9", "7\t<x:a> <x:p> <x:c> .", "8\t<x:a> <x:p> <x:b> ."]
     pane = decoded(deployment, tmp_path / "s.tnq", "\n".join(lines))
-    assert (pane.rows, pane.high, pane.rejected) == (3, 9_000, 0)
-    elements, terms = frames(deployment, pane, delay=500)
+    assert (pane.rows, pane.elements, pane.high, pane.rejected) == (3, 4, 9_000, 0)
+    elements, terms = frames(deployment, pane)
     assert elements[TIME].to_list() == [5_000, 7_000, 8_000]
-    assert elements[WATERMARK].to_list() == [None, 8_500, 8_500]
+    assert elements[POSITION].to_list() == [0, 2, 3]
+    assert elements[HIGH].to_list() == [None, 9_000, 9_000]
     assert sorted(terms[TEXT]) == ["<x:a>", "<x:b>", "<x:c>", "<x:p>"]
     elements, _ = frames(deployment, replace(pane, before=8_700))
-    assert elements[WATERMARK].to_list() == [8_700, 9_000, 9_000]
+    assert elements[HIGH].to_list() == [8_700, 9_000, 9_000]
 
 
 def test_bad_lines_are_counted_and_the_others_are_read(
@@ -106,7 +107,9 @@ def test_blank_nodes_are_told_apart_unless_the_stream_shares_them(tmp_path: Path
     labels = {}
     for scope in BlankNodes:
         directory = tmp_path / scope
-        deployment = open_deployment(directory, replace(plan, blank_nodes=scope))
+        semantics = replace(plan.semantics, blank_nodes=scope)
+        query = replace(plan.query, semantics=semantics)
+        deployment = open_deployment(directory, replace(plan, query=query))
         nodes = set[str]()
         for file in ("s", "t"):
             pane = decoded(deployment, tmp_path / f"{file}.tnq", text)
@@ -125,7 +128,7 @@ def test_a_file_that_lost_bytes_cannot_be_replayed(deployment: Deployment, tmp_p
 
 
 def test_each_pane_knows_how_far_the_stream_was_before_it() -> None:
-    panes = [Pane(n, "", "", 1, high) for n, high in enumerate([5, None, 3, 9])]
+    panes = [Pane(n, "", "", 1, 1, high) for n, high in enumerate([5, None, 3, 9])]
     ordered, high = in_stream_order(panes, None)
     assert [pane.before for pane in ordered] == [None, 5, 5, 5]
     assert high == 9
@@ -137,9 +140,9 @@ def manifest(batch: int, *panes: str, result: str | None = None) -> Manifest:
     return replace(
         NOTHING,
         batch=batch,
-        panes=tuple(Pane(0, name, "sum", 1, 2) for name in panes),
-        progress=Progress(1, 2, 3),
-        report=Report((10, 20, 5), result, "sum"),
+        panes=tuple(Pane(0, name, "sum", 1, 1, 2) for name in panes),
+        progress=Progress(1, (2,), (True,), counted=(0,)),
+        report=Report(result, "sum"),
     )
 
 

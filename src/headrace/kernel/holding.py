@@ -71,7 +71,9 @@ class Rules:
     def late(self, window: PlannedWindow, elements: Elements, delay: int) -> Flags:
         """Which elements come too late for a window that would hold them."""
         if takes_arrivals_as_they_come(self.plan):
-            return np.zeros(len(elements), np.bool_)
+            if not isinstance(window.frame, TimeWindow):
+                return np.zeros(len(elements), np.bool_)
+            return elements.times <= elements.highs - window.frame.width + self.ends.low
         watermarks = elements.highs - delay
         sliding = self.sliding(window)
         if not self.by_time or isinstance(window.frame, CountWindow):

@@ -297,7 +297,9 @@ class Schedule:
         skipped = np.searchsorted(totals, now - window.frame.size, side="right")
         skipped = np.where(some, skipped, 0)
         opens, closes = np.full(seen.size, NEVER), np.full(seen.size, NEVER)
-        opens[some], closes[some] = moments[skipped[some]], moments[seen[some] - 1]
+        oldest, newest = moments[skipped[some]], moments[seen[some] - 1]
+        # Where elements are taken as they come, the first to come need not be the oldest.
+        opens[some], closes[some] = np.minimum(oldest, newest), np.maximum(oldest, newest)
         # A late element is not counted, so no watermark keeps a member out.
         never_closed = Ends(0, FOREVER // 2)
         return Span(opens, closes, members, seen, skipped=skipped, ends=never_closed)
@@ -356,7 +358,7 @@ class Schedule:
                 moments = self._log(window).times[members]
                 total = int(totals[moments <= self._base].max(initial=0))
                 place = int(np.searchsorted(totals, total - size - step, side="right"))
-                oldest = int(moments[place]) if place < moments.size else self._base
+                oldest = int(moments[place:].min(initial=self._base))
                 return min(oldest, self._base) - 1
             case frame:
                 assert_never(frame)

@@ -13,7 +13,7 @@ from headrace.kernel.derived import arrivals_of
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.reports import Report
-from headrace.kernel.schedule import Reached
+from headrace.kernel.schedule import FOREVER, Reached
 from headrace.kernel.standing import Around, Standing, completed
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
@@ -222,16 +222,20 @@ class Kernel:
     def _forget(self) -> None:
         """Drop the elements that no query will ask for, and now and then their terms."""
         for stream, log in self._logs.items():
-            horizons = [
-                self._horizon(query, stream)
-                for query in self.queries
-                if query.failure is None and stream in query.plan.streams
-            ]
-            log.forget(min(horizons, default=2**62))
+            log.forget(self.horizon(stream))
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
             self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
+
+    def horizon(self, stream: Iri) -> int:
+        """The time up to which no query will ask for the elements of a stream."""
+        horizons = [
+            self._horizon(query, stream)
+            for query in self.queries
+            if query.failure is None and stream in query.plan.streams
+        ]
+        return min(horizons, default=FOREVER)
 
     def _horizon(self, query: Standing, stream: Iri) -> int:
         schedule = query.schedule(

@@ -19,6 +19,7 @@ from headrace.algebra.reporting import (
     Order,
     Scope,
     Semantics,
+    Strategy,
 )
 from headrace.algebra.walk import everywhere
 from headrace.algebra.windows import (
@@ -153,6 +154,8 @@ def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
     if query.dataset.schemas:
         raise UnsupportedError("FROM SCHEMA is not supported yet", source, first)
+    if semantics.strategy is Strategy.INCREMENTAL:
+        raise UnsupportedError("strategy=incremental is not supported yet", source, first)
     if semantics.scope is Scope.MATCH:
         _check_match(query, source)
     now = any(isinstance(window.frame, NowWindow) for window in query.windows)

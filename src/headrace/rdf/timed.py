@@ -158,11 +158,12 @@ def _time_problem(problem: str, written: str) -> str:
 
 def _element(lines: list[_Line], scope: Scope | None) -> Element:
     found = scope or Scope(str(lines[0].number))
-    quads = tuple(_scoped(line.quad, found) for line in lines if line.quad is not None)
+    quads = tuple(scoped(line.quad, found) for line in lines if line.quad is not None)
     return Element(lines[0].time, quads)
 
 
-def _scoped(quad: Quad, scope: Scope) -> Quad:
+def scoped(quad: Quad, scope: Scope) -> Quad:
+    """A statement whose blank nodes are those of a scope."""
     return Quad(
         _scoped_term(quad.subject, scope),
         quad.predicate,

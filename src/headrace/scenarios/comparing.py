@@ -33,7 +33,8 @@ _EMPTY: Final = Instant(0, 0)
 
 def problems(scenario: Scenario, played: Played) -> list[str]:
     """Where what was played differs from what the scenario says; empty if nowhere."""
-    found = [each for emission in scenario.emits for each in _unlike(emission, scenario, played)]
+    found = [f"{query} has stopped: {reason}" for query, reason in played.errors.items()]
+    found += [each for emission in scenario.emits for each in _unlike(emission, scenario, played)]
     for stream in scenario.streams:
         late = [each.element for each in played.late if each.stream == stream]
         found += _unlike_late(scenario.late.get(stream, ()), late, stream)

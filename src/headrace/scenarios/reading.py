@@ -15,7 +15,6 @@ from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.rdf.terms import Quad
-from headrace.rdf.timed import read_timed, to_timed
 from headrace.rdf.times import microseconds
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 from headrace.scenarios.values import (
@@ -24,6 +23,7 @@ from headrace.scenarios.values import (
     UNREADABLE,
     Counts,
     Emission,
+    Entry,
     Instant,
     Row,
     Scenario,
@@ -126,7 +126,7 @@ class _Reader:
             queries=tuple(self._queries),
             settings=self._settings,
             static=dict(map(self._static, self._of("static"))),
-            streams=self._by_stream("stream", self._stream),
+            streams=self._by_stream("stream", self._script),
             live=any(True for _ in self._of("live")),
             emits=tuple(map(self._emission, self._of("emits"))),
             late=self._by_stream("late", self._elements),
@@ -190,23 +190,13 @@ class _Reader:
             self._wrong(section.number + (error.line or 2) - 1, error.problem)
         return graph, text
 
-    def _stream(self, section: _Section) -> str:
-        parts = [self._timed(number, text) for number, text in self._body(section)]
-        timed = "".join(parts)
-        raw = list[DataError]()
-        elements = list(read_timed(timed, on_error=raw.append))
-        if len(elements) + len(raw) != len(parts):
-            problem = "expected another graph or time in each of two elements next to each other"
-            self._wrong(section.number, f"{problem}, or timed N-Quads takes them for one")
-        return timed
+    def _script(self, section: _Section) -> tuple[Entry, ...]:
+        return tuple(self._entry(*each) for each in self._body(section))
 
-    def _timed(self, number: int, text: str) -> str:
+    def _entry(self, number: int, text: str) -> Entry:
         if text.startswith("raw "):
-            return text.removeprefix("raw ").replace("\\t", "\t") + "\n"
-        try:
-            return to_timed([self._element(number, text)])
-        except DataError as error:
-            self._wrong(number, error.problem)
+            return text.removeprefix("raw ").replace("\\t", "\t")
+        return self._element(number, text)
 
     def _elements(self, section: _Section) -> tuple[Element, ...]:
         return tuple(self._element(*each) for each in self._body(section))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final, TypeAlias
 
 from headrace.rdf.elements import Element
 from headrace.rdf.terms import Quad, Term
+from headrace.rdf.timed import to_timed
 
 Row: TypeAlias = tuple[tuple[str, Term], ...]
 """The bound columns of a row, by name."""
 Bounds: TypeAlias = tuple[int | None, int | None]
 """When a window opens and closes."""
+Entry: TypeAlias = Element | str
+"""What comes in a stream: an element or a heartbeat, or a line of timed N-Quads as it stands."""
 
 NOTHING: Final = "(nothing)"
 """How a file says that an instant is reported without rows."""
@@ -85,7 +89,7 @@ class Scenario:
         queries: in the order of the file.
         settings: as of ``--set``.
         static: Turtle by graph; no graph is the default one.
-        streams: timed N-Quads by stream.
+        streams: what comes in each stream.
         live: whether the input has no end, so that instants run up to the watermark.
         emits: what is emitted, by query; of a query that is not here, nothing is said.
         late: the elements that come too late, by stream; of others, none does.
@@ -100,7 +104,7 @@ class Scenario:
     queries: tuple[ScenarioQuery, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     static: Mapping[str | None, str] = field(default_factory=dict)
-    streams: Mapping[str, str] = field(default_factory=dict)
+    streams: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)
     live: bool = False
     emits: tuple[Emission, ...] = ()
     late: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
@@ -113,3 +117,22 @@ class Scenario:
         """The dialect of all queries; None if they have several, each told by its words."""
         dialects = {query.dialect for query in self.queries}
         return dialects.pop() if len(dialects) == 1 else None
+
+    def timed(self) -> dict[str, str]:
+        """The streams as timed N-Quads.
+
+        Raises:
+            DataError: if an element cannot be written so, such as one with several triples of no
+                graph.
+        """
+        return {stream: _timed(script) for stream, script in self.streams.items()}
+
+
+def _timed(script: tuple[Entry, ...]) -> str:
+    parts = groupby(script, key=lambda entry: isinstance(entry, Element))
+    return "".join(_lines(list(entries)) for _, entries in parts)
+
+
+def _lines(entries: list[Entry]) -> str:
+    raw = "".join(f"{entry}\n" for entry in entries if isinstance(entry, str))
+    return raw or to_timed(entry for entry in entries if isinstance(entry, Element))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headrace.algebra.query import Select
 from headrace.kernel.columns import INSTANT, column
-from headrace.kernel.windows import Sliding
 from headrace.spark.layout import Deployment
 from headrace.spark.manifest import Report
 from headrace.spark.tables import read_tables
@@ -29,15 +29,18 @@ class Answer:
 
 def read_answers(deployment: Deployment, report: Report) -> Iterator[Answer]:
     """The answers of a step, in order; every instant has one."""
+    if report.name is None or report.checksum is None:
+        return
+    path = deployment.layout.results / report.name
+    instants, solutions = read_tables(path, report.checksum)
+    form = deployment.plan.query.form
+    assert isinstance(form, Select), "nothing else is run here"
+    names = [column(variable) for variable in form.variables]
     rows: dict[int, list[tuple[str | None, ...]]] = {}
-    if report.name is not None and report.checksum is not None:
-        path = deployment.layout.results / report.name
-        [solutions] = read_tables(path, report.checksum)
-        names = [column(variable) for variable in deployment.plan.variables]
-        columns = [solutions.column(name).to_pylist() for name in names]
-        instants = solutions.column(INSTANT).to_pylist()
-        for instant, *values in zip(instants, *columns, strict=True):
+    if solutions.num_rows:
+        columns = [solutions.column(name).to_pylist() for name in (INSTANT, *names)]
+        for instant, *values in zip(*columns, strict=True):
             rows.setdefault(instant, []).append(tuple(values))
-    windows = Sliding.of(deployment.plan)
-    for instant in range(*report.instants):
-        yield Answer(windows.opens(instant), instant, tuple(rows.get(instant, ())))
+    opens, closes = (instants.column(name).to_numpy().tolist() for name in ("opens", "closes"))
+    for number in range(instants.num_rows):
+        yield Answer(opens[number], closes[number], tuple(rows.get(number, ())))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from headrace.errors import SettingError
 from headrace.planning.plan import Plan
+from headrace.spark.support import check_supported
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,10 @@ def open_deployment(directory: Path, plan: Plan) -> Deployment:
     """Make a deployment in a directory, or go on with the one that is there.
 
     Raises:
+        UnsupportedError: this runtime cannot run the plan.
         SettingError: the directory holds a deployment of another plan.
     """
+    check_supported(plan)
     layout = Layout(directory.resolve())
     for each in (layout.directory, layout.panes, layout.results, layout.manifests):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)

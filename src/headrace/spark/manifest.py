@@ -6,23 +6,17 @@ import json
 from collections.abc import Container, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from headrace.kernel.windows import Progress
+from headrace.kernel.progress import Progress
 from headrace.spark.layout import Layout, create
 from headrace.spark.panes import Pane
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a step found, and the file it wrote it to.
+    """The file that a step wrote what it found to; none if there was no instant."""
 
-    Attributes:
-        instants: the closes that were evaluated: first, one after the last, slide.
-        name: the file of the solutions; none if there was no instant.
-        checksum: of that file.
-    """
-
-    instants: tuple[int, int, int]
     name: str | None = None
     checksum: str | None = None
 
@@ -36,7 +30,7 @@ class Manifest:
         offsets: a digest of what Spark says the batch has read; none for the end of the input.
         panes: the panes that open windows still need.
         high: the greatest event time seen.
-        progress: which windows have been evaluated.
+        progress: which windows have been evaluated; none before the first batch.
         report: what the batch reported.
         elements: how many elements have been read so far.
         late: how many of them missed a window.
@@ -49,7 +43,7 @@ class Manifest:
     offsets: str | None
     panes: tuple[Pane, ...]
     high: int | None
-    progress: Progress
+    progress: Progress | None
     report: Report
     elements: int = 0
     late: int = 0
@@ -58,7 +52,7 @@ class Manifest:
     final: bool = False
 
 
-NOTHING = Manifest(-1, None, (), None, Progress(), Report((0, 0, 1)))
+NOTHING = Manifest(-1, None, (), None, None, Report())
 """Before the first batch."""
 
 
@@ -75,10 +69,17 @@ def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest |
         return None
     parts = json.loads(path.read_bytes())
     parts["panes"] = tuple(Pane(**pane) for pane in parts["panes"])
-    parts["progress"] = Progress(**parts["progress"])
-    report = parts["report"]
-    parts["report"] = Report(**(report | {"instants": tuple(report["instants"])}))
+    parts["progress"] = _progress(parts["progress"])
+    parts["report"] = Report(**parts["report"])
     return Manifest(**parts)
+
+
+def _progress(parts: dict[str, Any] | None) -> Progress | None:
+    """A progress whose tuples JSON has made lists."""
+    if parts is None:
+        return None
+    listed = {name: tuple(value) for name, value in parts.items() if isinstance(value, list)}
+    return Progress(**(parts | listed))
 
 
 def read_manifests(layout: Layout) -> list[Manifest]:

@@ -10,13 +10,10 @@ import polars as pl
 import pyarrow as pa
 
 from headrace.errors import InternalError
-from headrace.kernel.columns import ELEMENTS, ID, STATEMENT, TERMS, TEXT, TIME, WATERMARK
+from headrace.kernel.columns import ARRIVALS, HIGH, ID, TERMS, TEXT
 from headrace.spark.tables import read_tables, write_tables
 
-HIGH: Final = "high"
-"""The greatest event time of the pane before an element; null for the first."""
-
-ELEMENT_SCHEMA: Final = pa.schema([(name, pa.int64()) for name in (TIME, HIGH, *STATEMENT)])
+ELEMENT_SCHEMA: Final = pa.schema([(name, pa.int64()) for name in ARRIVALS])
 _TERM_TYPES: Final[dict[str, pa.DataType]] = {ID: pa.int64(), TEXT: pa.string()}
 TERM_SCHEMA: Final = pa.schema(_TERM_TYPES)
 
@@ -29,7 +26,8 @@ class Pane:
         ordinal: its place in the stream.
         name: its file.
         checksum: of that file.
-        rows: how many elements it holds.
+        rows: how many statements it holds.
+        elements: how many elements and heartbeats there were.
         high: the greatest event time in it, heartbeats included.
         rejected: how many lines could not be read.
         reason: why the first of them could not.
@@ -40,6 +38,7 @@ class Pane:
     name: str
     checksum: str
     rows: int
+    elements: int
     high: int | None
     rejected: int = 0
     reason: str | None = None
@@ -51,14 +50,11 @@ def write_pane(path: Path, elements: pa.Table, terms: pa.Table) -> str:
     return write_tables(path, elements, terms)
 
 
-def read_pane(directory: Path, pane: Pane, delay: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The elements of a pane, each with its stream's watermark before it, and their terms."""
+def read_pane(directory: Path, pane: Pane) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The elements of a pane, each with its stream's greatest time before it, and their terms."""
     elements, terms = (_frame(table) for table in read_tables(directory / pane.name, pane.checksum))
-    high = pl.max_horizontal(HIGH, pl.lit(pane.before, pl.Int64))
-    return (
-        elements.with_columns((high - delay).alias(WATERMARK)).select(*ELEMENTS),
-        terms.select(*TERMS),
-    )
+    high = pl.max_horizontal(HIGH, pl.lit(pane.before, pl.Int64)).alias(HIGH)
+    return elements.with_columns(high).select(*ARRIVALS), terms.select(*TERMS)
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:

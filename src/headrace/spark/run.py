@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
-from headrace.kernel.windows import Sliding
+from headrace.kernel.progress import Progress
 from headrace.planning.plan import Plan
 from headrace.spark.answers import Answer, read_answers
 from headrace.spark.decode import REFERENCES, decode
@@ -142,9 +142,9 @@ class Batches:
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once."""
         last = self.last()
-        if last.final or last.progress.first is None:
+        if last.final or last.progress is None or last.progress.first is None:
             return last  # there is nothing to close
-        reply = self._step(Request(last.batch, last.progress, last.panes))
+        reply = self._step(Request(last.batch, last.progress, last.panes, ended=True))
         final = replace(
             last,
             offsets=None,
@@ -185,16 +185,13 @@ class Batches:
         ).collect()
         found = sorted((Pane(**json.loads(row.pane)) for row in rows), key=lambda p: p.ordinal)
         panes, high = in_stream_order(found, previous.high)
-        watermark = None if high is None else high - self.deployment.plan.delay
-        if watermark is None:  # not even a heartbeat: nothing can be due
-            reply = Reply(NOTHING.report, previous.progress, late=0)
-        else:
-            reply = self._step(Request(batch, previous.progress, previous.panes, panes, watermark))
+        progress = previous.progress or Progress.start(self.deployment.plan)
+        reply = self._step(Request(batch, progress, previous.panes, panes))
         reasons = [pane.reason for pane in panes if pane.reason]
         return Manifest(
             batch=batch,
             offsets=offsets,
-            panes=self._still_open((*previous.panes, *panes), reply),
+            panes=_still_open((*previous.panes, *panes), reply),
             high=high,
             progress=reply.progress,
             report=reply.report,
@@ -209,16 +206,6 @@ class Batches:
         [reply] = self.spark.sparkContext.parallelize([request], 1).map(task).collect()
         return reply
 
-    def _still_open(self, panes: Iterable[Pane], reply: Reply) -> tuple[Pane, ...]:
-        windows, reported = Sliding.of(self.deployment.plan), reply.progress.reported
-        return tuple(
-            pane
-            for pane in panes
-            if pane.high is not None
-            and pane.rows
-            and (reported is None or windows.close_before(pane.high + windows.width) > reported)
-        )
-
     def _publish(self, manifest: Manifest) -> None:
         for answer in read_answers(self.deployment, manifest.report):
             self.publish(answer)
@@ -227,6 +214,13 @@ class Batches:
         """A digest of what Spark wrote down for a batch, without the time of writing."""
         version, _, *offsets = (self.layout.spark / "offsets" / str(batch)).read_text().split("\n")
         return sha256("\n".join([version, *offsets]).encode()).hexdigest()
+
+
+def _still_open(panes: Iterable[Pane], reply: Reply) -> tuple[Pane, ...]:
+    """The panes that hold something which a window may still ask for."""
+    return tuple(
+        pane for pane in panes if pane.rows and pane.high is not None and pane.high > reply.horizon
+    )
 
 
 def in_stream_order(panes: Iterable[Pane], high: int | None) -> tuple[tuple[Pane, ...], int | None]:
