@@ -13,7 +13,10 @@ from headrace.errors import HeadraceError, MachineError, QueryError, SettingErro
 from headrace.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from headrace.dialects import Parsed
+    from headrace.running import Outcome
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
@@ -123,6 +126,139 @@ def explain(
         typer.echo(as_text(*shown))
         for note in parsed.notes:
             typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+
+
+class Runner(StrEnum):
+    """Where a run takes place."""
+
+    SPARK = "spark"
+    INLINE = "inline"
+
+
+@app.command()
+def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    queries: Queries,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option("--stream", metavar="IRI=SOURCE", help="A stream; may be repeated."),
+    ] = None,
+    static: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[IRI=]FILE", help="Static data, of a named graph; repeatable."),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="SINK", help="FILE.ndjson, or - for the terminal.")
+    ] = None,
+    late: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where late elements go, as NDJSON.")
+    ] = None,
+    rejected: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where rejected elements go, as NDJSON.")
+    ] = None,
+    once: Annotated[bool, typer.Option(help="Read what is there, and end.")] = False,
+    runner: Annotated[Runner, typer.Option(help="Where to run.")] = Runner.SPARK,
+    dialect: Dialect = None,
+    settings: Settings = None,
+    service_allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
+    ] = None,
+    service_private: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
+    ] = None,
+) -> None:
+    """Run continuous queries over streams."""
+    from headrace.background.config import ServiceConfig  # noqa: PLC0415
+    from headrace.results.terminal import evaluation_text  # noqa: PLC0415
+    from headrace.running import (  # noqa: PLC0415
+        Job,
+        files_of,
+        publisher,
+        run_once,
+        write_late,
+        write_rejected,
+    )
+
+    with failing():
+        if runner is Runner.SPARK:
+            raise SettingError("runs of your own on Spark are being built; add --runner inline")
+        if not once:
+            raise SettingError("the inline runner reads what is there and ends; add --once")
+        chosen = settings_of(settings or [])
+        job = Job(
+            [parsed_query(each, dialect, settings) for each in queries],
+            {name: files_of(source) for name, source in map(_named_source, stream or [])},
+            [_static_file(each) for each in static or []],
+            chosen,
+            ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
+            timeout,
+        )
+        with publisher(out, lambda each: typer.echo(evaluation_text(each), nl=False)) as publish:
+            outcome = run_once(job, publish, _progress_line())
+        if late is not None:
+            write_late(outcome.late, late)
+        if rejected is not None:
+            write_rejected(outcome.rejected, rejected)
+        for text in conclusion(outcome):
+            typer.echo(text, err=True)
+    if outcome.stopped:
+        raise typer.Exit(FAILED_RUN)
+
+
+def conclusion(outcome: Outcome) -> Iterator[str]:
+    """What is said at the end of a run."""
+    yield f"{outcome.evaluations:,} evaluations"
+    for iri, counters in outcome.counters.items():
+        yield (
+            f"<{iri}>: {counters.elements:,} elements, {counters.late:,} late, "
+            f"{counters.rejected:,} rejected"
+        )
+    for each in outcome.rejected[:_SHOWN]:
+        yield f"rejected: {each.reason}"
+    if len(outcome.rejected) > _SHOWN:
+        yield f"and {len(outcome.rejected) - _SHOWN:,} more; --rejected FILE has them all"
+    for name, reason in outcome.stopped.items():
+        yield f"query '{name}' stopped: {reason}"
+
+
+_SHOWN = 3
+
+
+def _progress_line() -> Callable[[str], None]:
+    """Shows how far a run has come, on a terminal only."""
+    from time import monotonic  # noqa: PLC0415
+
+    began = last = monotonic()
+
+    def show(text: str) -> None:
+        nonlocal last
+        now = monotonic()
+        if sys.stderr.isatty() and now - last > 1:
+            last = now
+            typer.echo(f"{text} in {now - began:.0f} s", err=True)
+
+    return show
+
+
+def _named_source(text: str) -> tuple[str, str]:
+    """`--stream IRI=SOURCE`: the name of a stream may hold an equals sign, and so may a path."""
+    for place in [at for at, character in enumerate(text) if character == "="]:
+        name, source = text[:place], text[place + 1 :]
+        last = "=" not in source
+        if name and source and (last or Path(source).exists()):
+            return name.removeprefix("<").removesuffix(">"), source
+    raise SettingError(f"expected --stream IRI=SOURCE, found '{text}'")
+
+
+def _static_file(text: str) -> tuple[str | None, Path]:
+    if Path(text).exists() or "=" not in text:
+        return None, Path(text)
+    name, _, file = text.rpartition("=")
+    return name.removeprefix("<").removesuffix(">"), Path(file)
 
 
 @app.command()

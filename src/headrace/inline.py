@@ -142,7 +142,7 @@ class StreamFeed:
             prefix=self._prefix,
             per_stream=self.blank_nodes is BlankNodes.STREAM,
             name=self.stream.value,
-            on_error=self._unreadable,
+            on_error=self.unreadable,
             first_line=self.lines + 1,
         )
         self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
@@ -173,7 +173,8 @@ class StreamFeed:
         self.rejected += element is None or not element.is_heartbeat
         self.reject(RejectedElement(self.stream.value, element, reason))
 
-    def _unreadable(self, error: DataError) -> None:
+    def unreadable(self, error: DataError) -> None:
+        """Take note of an element that cannot be read."""
         self.elements += 1
         self.refuse(None, str(error))
 

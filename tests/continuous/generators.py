@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from headrace.rdf import terms as rdf
 from headrace.rdf.vocabulary import XSD_STRING
-from tests.continuous.oracle import Continuous, Event, Window
+from tests.continuous.described import Continuous, Event, Window
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 STREAMS: Final = ("http://x/s", "http://x/t")
 PREFIXES: Final = f"PREFIX : <http://x/> PREFIX xsd: <{XSD}>"
 Streams = Mapping[str, Sequence[Event]]
 Dialect = Literal["rspql", "csparql", "cqels"]
+Report = Literal["on-close", "every", "on-change", "on-arrival"]
 
 # -- streams -------------------------------------------------------------------------------------
 
@@ -52,7 +53,7 @@ def events(draw: st.DrawFn, *, named: bool = False, most: int = 16) -> list[Even
     now = draw(st.integers(-6, 12))
     elements = named_elements() if named else triples.map(lambda triple: (triple,))
     found = list[Event]()
-    for _ in range(draw(st.sampled_from([most, most, most, most // 2, most // 2, 2, 0]))):
+    for _ in range(draw(st.sampled_from([2, 0, most // 2, most // 2, most, most, most]))):
         now += draw(st.sampled_from([2, 1, 3, 0, 5, 1, 0, 2, 19]))
         time = now - draw(st.sampled_from([0, 0, 0, 0, 1, 2, 4, 9]))
         beats = draw(st.sampled_from([False] * 7 + [True]))
@@ -98,10 +99,12 @@ def frames(name: str, stream: str, *, in_default: bool = False) -> st.SearchStra
     """Windows of every kind; half of them close by time."""
 
     def of(kind: Literal["time", "triples", "elements", "now", "all"]) -> st.SearchStrategy[Window]:
-        size = st.integers(1, 5) if kind in {"triples", "elements"} else widths
-        step = st.integers(1, 3) if kind in {"triples", "elements"} else widths
-        if kind in {"now", "all"}:
-            size, step = st.just(0), st.just(0)
+        size: st.SearchStrategy[int] = widths
+        step: st.SearchStrategy[int | None] = widths
+        if kind in {"triples", "elements"}:
+            size, step = st.integers(1, 5), st.integers(1, 3)
+        elif kind in {"now", "all"}:
+            size, step = st.just(0), st.none()
         built = st.builds(Window, st.just(name), st.just(stream), st.just(kind), size, step)
         return built.map(lambda w: Window(w.name, w.stream, w.kind, w.width, w.slide, in_default))
 
@@ -228,11 +231,19 @@ aggregates = st.sampled_from(
 )
 
 
+EVERYTHING: Final = "SELECT ?x ?y ?z ?n ?g"
+"""All columns that a group can have, which is what a CONSTRUCT makes its graph of."""
+MADE: Final = rdf.Iri("http://x/made")
+
+
 @st.composite
 def queries(draw: st.DrawFn, group: str) -> str:
     """A SELECT or ASK around a group, with all columns named."""
     some = st.sampled_from(["?x", "?y", "?x ?y", "?x ?y ?z", "?z ?x"])
-    match draw(st.sampled_from(["some", "some", "distinct", "grouped", "grouped", "ask"])):
+    kinds = ["some", "some", "distinct", "grouped", "grouped", "ask", "construct"]
+    match draw(st.sampled_from(kinds)):
+        case "construct":
+            return f"{PREFIXES} {EVERYTHING} WHERE {{ {group} }}"
         case "distinct":
             return f"{PREFIXES} SELECT DISTINCT {draw(some)} WHERE {{ {group} }}"
         case "grouped":
@@ -267,6 +278,8 @@ class Case:
             # The marks of the patterns are for the oracle.
             body = body.replace(f"[{window.name}| ", "[| ")
         body = body.replace("[| ", "").replace(" ]", " .")
+        if self.query.made is not None:
+            body = body.replace(EVERYTHING, f"CONSTRUCT {{ ?x {MADE} ?y }}", 1)
         return _in_dialect(body, self.query.windows, self.dialect)
 
     @property
@@ -283,6 +296,7 @@ class Case:
             "contents": query.contents,
             "non_empty": query.non_empty,
             "pick": query.pick,
+            "order": query.order,
         }
         if query.max_ahead is not None:
             settings["max_ahead"] = f"{query.max_ahead}ms"
@@ -382,28 +396,29 @@ def _reporting(
     *,
     plain: bool,
 ) -> Continuous:
-    by_time = all(window.kind == "time" for window in windows)
-    reports: list[Literal["on-close", "every", "on-change", "on-arrival"]] = [
-        "on-change",
-        "on-arrival",
-    ]
-    if any(window.closes_by_time or window.counts for window in windows):
-        reports = ["on-close", "on-close", "on-close", *reports]
-    # What ALL and count windows hold they hold for ever, so `every` would have no last instant.
-    if all(window.kind in {"time", "now"} for window in windows):
-        reports += ["every", "every"]
+    kinds = {window.kind for window in windows}
+    reports: list[Report] = ["every", "on-change", "on-arrival"]
+    if any(window.slides or window.counts for window in windows):
+        reports = ["on-close", "on-close", *reports]
+    report = draw(st.sampled_from(reports))
+    # A [) window is over before the elements of its close, so NOW has no place there.
+    before = report in {"on-close", "every"} and "now" in kinds
+    before = before or (report == "every" and any(window.counts for window in windows))
+    one_stream = len({window.stream for window in windows}) == 1
     return Continuous(
         windows,
         body,
-        report=draw(st.sampled_from(reports)),
+        made=(0, MADE, 1) if EVERYTHING in body else None,
+        report=report,
         period=draw(widths),
         emit=draw(st.sampled_from(["rstream", "rstream", "istream", "dstream"])),
-        bounds=draw(st.sampled_from(["(]", "[)", "[]"] if by_time else ["(]", "[]"])),
+        bounds=draw(st.sampled_from(["(]", "[]"] if before else ["(]", "[)", "[]"])),
         align=draw(st.sampled_from(["close", "close", "open"])),
         t0=draw(st.one_of(st.just(0), st.integers(-20, 50), st.just("first"))),
         contents=draw(_contents(windows, plain=plain and not static)),
         non_empty=draw(st.sampled_from(["off", "off", "content", "answer"])),
         pick=draw(st.sampled_from(["latest", "strict"])),
+        order=draw(st.sampled_from(["event-time", "event-time", *(["arrival"] * one_stream)])),
         delays=draw(st.dictionaries(st.sampled_from(STREAMS), st.integers(0, 8))),
         max_ahead=draw(st.sampled_from([None, None, 20])),
         static=static,

@@ -2,91 +2,45 @@
 
 Plain loops over small integers: every moment of a stream is looked at, every window is filled anew
 at every instant, and pyoxigraph answers the query over it. Nothing here is shared with the kernel.
-Times have any unit, as long as all have the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.rdf import terms as rdf
+from tests.continuous.described import Continuous, Event, Window
 from tests.continuous.snapshots import Row, Statements, answers
 
 Frame = tuple[int | None, int | None]
 Key = tuple[int, str, int]
 """The order of elements, and of instants among them: time, stream, position in the stream."""
 
+START: Final = ""
 END: Final = "~"
-"""Sorts after the name of every stream: an instant that comes after all elements of its time."""
-
-
-class Event(NamedTuple):
-    """An element of a stream; one without statements is a heartbeat."""
-
-    time: int
-    quads: tuple[rdf.Quad, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A window over a stream; for count windows `width` and `slide` are the size and the step."""
-
-    name: str
-    stream: str
-    kind: Literal["time", "triples", "elements", "now", "all"]
-    width: int = 0
-    slide: int | None = None
-    in_default: bool = False
-
-    @property
-    def closes_by_time(self) -> bool:
-        return self.kind == "time" and self.slide is not None
-
-    @property
-    def counts(self) -> bool:
-        return self.kind in {"triples", "elements"}
-
-
-@dataclass(frozen=True, slots=True)
-class Continuous:
-    """A continuous query, as data; how its body is written is said in snapshots.py."""
-
-    windows: tuple[Window, ...]
-    body: str
-    report: Literal["on-close", "every", "on-change", "on-arrival"] = "on-close"
-    period: int = 0
-    emit: Literal["rstream", "istream", "dstream"] = "rstream"
-    bounds: Literal["(]", "[)", "[]"] = "(]"
-    align: Literal["close", "open"] = "close"
-    t0: int | Literal["first"] = 0
-    contents: Literal["set", "timed"] = "set"
-    non_empty: Literal["off", "content", "answer"] = "off"
-    pick: Literal["latest", "strict"] = "latest"
-    delays: Mapping[str, int] = field(default_factory=dict)
-    max_ahead: int | None = None
-    static: tuple[rdf.Quad, ...] = ()
-
-    @property
-    def streams(self) -> set[str]:
-        return {window.stream for window in self.windows}
+"""Before and after every name of a stream: an instant apart from the elements of its time."""
 
 
 class Seen(NamedTuple):
-    """An element that was not rejected, and its stream's watermark when it came."""
+    """An element that was not rejected, and its stream's watermark when it came.
+
+    Its rank is its time in the order of instants: its own, or with `order=arrival` the greatest
+    of its stream so far.
+    """
 
     time: int
     stream: str
     position: int
     quads: tuple[rdf.Quad, ...]
     mark: int | None
+    rank: int
 
     @property
     def key(self) -> Key:
-        return (self.time, self.stream, self.position)
+        return (self.rank, self.stream, self.position)
 
     @property
     def behind(self) -> bool:
@@ -115,10 +69,13 @@ class Oracle:
 
     def __init__(self, query: Continuous, streams: Mapping[str, Sequence[Event]]) -> None:
         self.query = query
+        # A [) window closes before the elements of its time, the others after them.
+        self.edge = START if query.bounds == "[)" and query.waits else END
+        self.as_they_come = query.order == "arrival" and query.report == "on-arrival"
         self.seen = list[Seen]()
         self.rejected = list[tuple[str, Event]]()
         self.marks = dict[str, int | None]()
-        for stream in sorted(query.streams):
+        for stream in query.streams:
             self._arrive(stream, streams.get(stream, ()))
         firsts = [self._first(stream) for stream in query.streams]
         first = min((time for time in firsts if time is not None), default=0)
@@ -130,43 +87,52 @@ class Oracle:
     def _arrive(self, stream: str, events: Sequence[Event]) -> None:
         high: int | None = None
         ahead, delay = self.query.max_ahead, self.query.delays.get(stream, 0)
-        for position, event in enumerate(events):
-            if high is not None and ahead is not None and event.time > high + ahead:
-                self.rejected.append((stream, event))
+        for position, (time, quads) in enumerate(events):
+            if high is not None and ahead is not None and time > high + ahead:
+                self.rejected.append((stream, Event(time, quads)))
                 continue
-            mark = None if high is None else high - delay
-            if event.quads:
-                self.seen.append(Seen(event.time, stream, position, event.quads, mark))
-            high = event.time if high is None else max(high, event.time)
+            mark = None if high is None or self.as_they_come else high - delay
+            high = time if high is None else max(high, time)
+            rank = high if self.as_they_come else time
+            if quads:
+                self.seen.append(Seen(time, stream, position, quads, mark, rank))
         self.marks[stream] = None if high is None else high - delay
 
     def _first(self, stream: str) -> int | None:
         """The least event time of a stream until its watermark has passed it."""
         first: int | None = None
-        for each in self.seen:
-            if each.stream == stream and (first is None or each.mark is None or each.mark <= first):
+        for each in self._of(stream):
+            if first is None or each.mark is None or each.mark <= first:
                 first = each.time if first is None else min(first, each.time)
         return first
 
+    def _of(self, stream: str) -> list[Seen]:
+        return [each for each in self.seen if each.stream == stream]
+
     # -- windows -----------------------------------------------------------------------------
 
-    def _inside(self, opens: int, time: int, closes: int) -> bool:
-        after = opens <= time if self.query.bounds[0] == "[" else opens < time
-        return after and (time <= closes if self.query.bounds[1] == "]" else time < closes)
+    def _at(self, time: int) -> Key:
+        return (time, self.edge, -1)
 
-    def _closed(self, close: int, mark: int | None) -> bool:
-        """Whether a watermark has passed a close."""
-        reached = self.query.bounds == "[)" and self.query.report in {"on-close", "every"}
-        return mark is not None and (close <= mark if reached else close < mark)
+    def _closed(self, key: Key, mark: int | None) -> bool:
+        """Whether a watermark has passed an instant: no element before it can come."""
+        return mark is not None and (mark, START, -1) >= key
+
+    def _inside(self, opens: int, time: int, closes: int) -> bool:
+        return self._opened(opens, time) and (
+            time <= closes if self.query.bounds[1] == "]" else time < closes
+        )
+
+    def _opened(self, opens: int, time: int) -> bool:
+        return opens <= time if self.query.bounds[0] == "[" else opens < time
 
     def _closes(self, window: Window) -> list[int]:
-        if window.slide is None:
-            return self._ticks()
+        assert window.slide is not None
         shift = self.origin + (window.width if self.query.align == "open" else 0)
         return [moment for moment in self.moments if (moment - shift) % window.slide == 0]
 
     def _ticks(self) -> list[int]:
-        """The instants of `every`, at which a window without a slide closes too."""
+        """The instants of `every`."""
         return [m for m in self.moments if (m - self.origin) % self.query.period == 0]
 
     def _count_closes(self, window: Window) -> Iterator[tuple[Key, list[Seen]]]:
@@ -174,9 +140,9 @@ class Oracle:
 
         Reports that do not wait for closes see it after every element.
         """
-        step = (window.slide or 1) if self.query.report in {"on-close", "every"} else 1
+        step = (window.slide or 1) if self.query.waits else 1
         taken, total = list[Seen](), 0
-        mine = (each for each in self.seen if each.stream == window.stream and not each.behind)
+        mine = [each for each in self._of(window.stream) if not each.behind]
         for each in sorted(mine, key=lambda each: each.key):
             taken.append(each)
             before, total = total, total + _size(window, each)
@@ -184,76 +150,85 @@ class Oracle:
                 held = list[Seen]()
                 for latest in reversed(taken):
                     if sum(_size(window, other) for other in held) < window.width:
-                        held.insert(0, latest)
+                        held.append(latest)
                 yield each.key, held
 
     def held(self, window: Window, upto: Key) -> tuple[list[Seen], Frame]:
         """What a window holds at an instant, and from when to when it is."""
         time, cause, _ = upto
-        strict = self.query.report == "every" and self.query.pick == "strict"
-        mine = [each for each in self.seen if each.stream == window.stream and each.key <= upto]
-        mine = [each for each in mine if not self._closed(time, each.mark)]
+        if window.slides and self.query.waits:
+            return self._latest(window, time)
+        if window.counts:
+            return self._latest_count(window, upto)
+        mine = [each for each in self._of(window.stream) if each.key <= upto]
+        mine = [each for each in mine if not self._closed(upto, each.mark)]
         if window.kind == "all":
             return mine, (None, time)
         if window.kind == "now":
-            caused = cause in {END, window.stream}
+            caused = cause in {START, END, window.stream}
             return [each for each in mine if caused and each.time == time], (time, time)
-        if window.counts:
-            picked = list[Seen]()
-            for key, held in self._count_closes(window):
-                if key[0] < time if strict else key <= upto:
-                    picked = held
-            return picked, (picked[0].time, picked[-1].time) if picked else (None, None)
-        return self._held_by_time(window, upto, mine, strict=strict)
-
-    def _held_by_time(
-        self, window: Window, upto: Key, mine: list[Seen], *, strict: bool
-    ) -> tuple[list[Seen], Frame]:
-        time, width = upto[0], window.width
-        opens: int | None = time - width
-        if self.query.report in {"on-close", "every"}:
-            close = time
-            if window.closes_by_time:
-                keys = [(moment, END, 0) for moment in self._closes(window)]
-                before = [key for key in keys if (key[0] < time if strict else key <= upto)]
-                if not before:
-                    return [], (None, None)
-                close = max(before)[0]
-            opens = close - width
-            mine = [each for each in mine if not self._closed(close, each.mark)]
-            return [each for each in mine if self._inside(opens, each.time, close)], (opens, close)
-        if self.query.report == "on-change" and window.closes_by_time:
-            around = [c - width for c in self._closes(window) if self._inside(c - width, time, c)]
-            opens = min(around, default=None)
+        opens: int | None = time - window.width
+        if window.slides and self.query.report == "on-change":
+            opens = min(self._openings(window, time), default=None)
         if opens is None:
             return [], (None, None)
-        closed = self.query.bounds[0] == "["
-        return [e for e in mine if opens < e.time or (closed and opens == e.time)], (opens, time)
+        return [each for each in mine if self._opened(opens, each.time)], (opens, time)
+
+    def _latest(self, window: Window, time: int) -> tuple[list[Seen], Frame]:
+        """A time window at its latest close."""
+        closes = [close for close in self._closes(window) if self._picked(close, time)]
+        if not closes:
+            return [], (None, None)
+        opens, close = max(closes) - window.width, max(closes)
+        mine = [each for each in self._of(window.stream) if self._inside(opens, each.time, close)]
+        return [e for e in mine if not self._closed(self._at(close), e.mark)], (opens, close)
+
+    def _picked(self, close: int, time: int) -> bool:
+        strict = self.query.report == "every" and self.query.pick == "strict"
+        return close < time if strict else close <= time
+
+    def _latest_count(self, window: Window, upto: Key) -> tuple[list[Seen], Frame]:
+        """A count window at its latest close."""
+        latest = list[Seen]()
+        for key, held in self._count_closes(window):
+            if key <= upto and self._picked(key[0], upto[0]):
+                latest = held
+        times = [each.time for each in latest]
+        return latest, (min(times), max(times)) if times else (None, None)
+
+    def _openings(self, window: Window, time: int) -> list[int]:
+        """Where the windows open that hold a moment."""
+        opens = [close - window.width for close in self._closes(window)]
+        return [each for each in opens if self._inside(each, time, each + window.width)]
 
     # -- instants ----------------------------------------------------------------------------
 
     def instants(self, *, live: bool = False) -> list[Key]:
-        """Every instant, in order."""
+        """Every instant, in order; in a live run those that the query's watermark has passed."""
+        every, holding = self._candidates()
+        if live and not self.as_they_come:
+            marks = list(self.marks.values())
+            passed = None if None in marks else min(mark for mark in marks if mark is not None)
+            every = [key for key in every if self._closed(key, passed)]
+        elif holding:
+            every = [key for key in every if key <= max(holding)]
+        counted = {key[0] for key in every if key[1] not in {START, END}}
+        # Equal closes are one evaluation: that of a count window is also that of a time window.
+        every = [key for key in every if key[1] != END or key[0] not in counted]
+        return sorted({key for key in every if holding and min(holding) <= key})
+
+    def _candidates(self) -> tuple[list[Key], list[Key]]:
+        """Moments at which the query may report, and those that it has a reason to report."""
         match self.query.report:
-            case "on-arrival":
-                return sorted(each.key for each in self.seen if not each.behind)
-            case "on-change":
-                return sorted(
-                    {(e.time, END, 0) for e in self.seen if not e.behind and self._enters(e)}
-                )
             case "on-close":
-                every, holding = self._all_closes()
+                return self._all_closes()
             case "every":
-                every = [(tick, END, 0) for tick in self._ticks()]
-                holding = [k for k in every if any(self.held(w, k)[0] for w in self.query.windows)]
-        if not holding:
-            return []
-        last = max(holding)
-        marks = list(self.marks.values())
-        if live and None not in marks:
-            passed = min(mark for mark in marks if mark is not None)
-            last = max([last, *(key for key in every if self._closed(key[0], passed))])
-        return sorted({key for key in every if min(holding) <= key <= last})
+                return self._all_ticks()
+            case "on-change":
+                keys = [(e.time, END, 0) for e in self.seen if not e.behind and self._enters(e)]
+            case "on-arrival":
+                keys = [each.key for each in self.seen if not each.behind]
+        return keys, keys
 
     def _all_closes(self) -> tuple[list[Key], list[Key]]:
         """The closes of all windows, and those whose window holds an element."""
@@ -262,40 +237,62 @@ class Oracle:
             if window.counts:
                 keys = [key for key, _ in self._count_closes(window)]
                 every, holding = every + keys, holding + keys
-            elif window.closes_by_time:
-                keys = [(close, END, 0) for close in self._closes(window)]
+            elif window.slides:
+                keys = [self._at(close) for close in self._closes(window)]
                 every += keys
                 holding += [key for key in keys if self.held(window, key)[0]]
         return every, holding
 
+    def _all_ticks(self) -> tuple[list[Key], list[Key]]:
+        """The instants of `every`, and those whose windows hold an element.
+
+        What ALL and count windows hold they hold for ever; of them something new is asked.
+        """
+        every = [self._at(tick) for tick in self._ticks()]
+        holding = list[Key]()
+        for window in self.query.windows:
+            before = list[Seen]()
+            for key in every:
+                now = self.held(window, key)[0]
+                new = now != before if window.counts or window.kind == "all" else bool(now)
+                holding += [key] if new else []
+                before = now
+        return every, holding
+
     def _enters(self, each: Seen) -> bool:
-        upto = (each.time, END, 0)
-        return any(
-            window.counts or each in self.held(window, upto)[0]
-            for window in self.query.windows
-            if window.stream == each.stream
-        )
+        mine = [window for window in self.query.windows if window.stream == each.stream]
+        return any(not window.slides or self._openings(window, each.time) for window in mine)
+
+    # -- late --------------------------------------------------------------------------------
 
     def is_late(self, each: Seen) -> bool:
         """Whether a window that should have held an element was closed when it came."""
-        for window in self.query.windows:
-            if window.stream != each.stream:
-                continue
-            moves = window.kind in {"time", "now"} and self.query.report == "every"
-            if self.query.report in {"on-close", "every"} and (window.closes_by_time or moves):
-                now, width, closes = window.kind == "now", window.width, self._closes(window)
-                holding = [
-                    close
-                    for close in closes
-                    if (
-                        close == each.time if now else self._inside(close - width, each.time, close)
-                    )
-                ]
-                if holding and self._closed(min(holding), each.mark):
-                    return True
-            elif each.behind:
-                return True
-        return False
+        mine = [window for window in self.query.windows if window.stream == each.stream]
+        return any(self._missed(window, each) for window in mine)
+
+    def _missed(self, window: Window, each: Seen) -> bool:
+        if self.as_they_come:
+            return window.kind == "time" and each not in self.held(window, each.key)[0]
+        if window.counts or not self.query.waits:
+            return each.behind
+        if window.slides:
+            closes = self._closes(window)
+            holding = [c for c in closes if self._inside(c - window.width, each.time, c)]
+        elif self.query.report == "every":
+            holding = [tick for tick in self._ticks() if self._holds(window, each.time, tick)]
+        else:
+            return each.behind
+        return bool(holding) and self._closed(self._at(min(holding)), each.mark)
+
+    def _holds(self, window: Window, time: int, tick: int) -> bool:
+        """Whether a window without closes of its own would hold a moment at an instant."""
+        match window.kind:
+            case "now":
+                return time == tick
+            case "all":
+                return (time, START, 0) < self._at(tick)
+            case _:
+                return self._inside(tick - window.width, time, tick)
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -317,6 +314,8 @@ class Oracle:
                 "dstream": previous - answer,
             }[query.emit]
             previous = answer
+            if query.made is not None:
+                emitted = _made(emitted, query.made)
             if emitted or query.non_empty != "answer":
                 frames = {window.name: frame for window, each, frame in held if each}
                 reported.append(Reported(upto[0], seq, emitted, frames))
@@ -331,3 +330,10 @@ def _size(window: Window, each: Seen) -> int:
 def _statements(window: Window, held: list[Seen]) -> Statements:
     timed = {(each.time, quad) for each in held for quad in each.quads}
     return Statements(window.name, timed, window.in_default)
+
+
+def _made(rows: Counter[Row], template: tuple[int, rdf.Iri, int]) -> Counter[Row]:
+    """The graph that a template makes of some rows."""
+    subject, predicate, object_ = template
+    made = {(row[subject], predicate, row[object_]) for row in rows}
+    return Counter([m for m in made if isinstance(m[0], rdf.Iri) and m[2] is not None])

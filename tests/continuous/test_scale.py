@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from headrace.engine import Engine
 from headrace.rdf.terms import Literal, Term
 from headrace.results.evaluations import Evaluation
 from headrace.testing import play
@@ -39,11 +40,11 @@ def times() -> Integers:
     return np.cumsum(steps)
 
 
-def text(moments: Integers) -> str:
-    return "".join(
+def text(moments: Integers) -> list[str]:
+    return [
         f'{time}\t<http://x/a> <http://x/p> "{number}"^^<{INTEGER}> .\n'
         for number, time in enumerate(moments.tolist())
-    )
+    ]
 
 
 def expected(moments: Integers, width: int, slide: int) -> list[tuple[int, int, int]]:
@@ -71,21 +72,28 @@ def shown(evaluation: Evaluation) -> tuple[int, int, int]:
 
 def test_every_element_is_in_exactly_the_windows_it_belongs_to() -> None:
     moments = times()
-    queries = {name: query(*window) for name, window in WINDOWS.items()}
-    found = play(queries, {S: text(moments)}, batches=200_000)
-    assert found.late == []
-    assert found.rejected == []
+    lines = text(moments)
+    engine = Engine()
+    stream = engine.stream(S)
+    queries = {name: engine.register(query(*each), name=name) for name, each in WINDOWS.items()}
+    size = len(lines) // 5
+    for start in range(0, len(lines), size):
+        stream.feed_timed("".join(lines[start : start + size]))
+        engine.step()
+    engine.finish()
+    assert engine.late == []
+    assert engine.rejected == []
+    assert engine.counters[S].elements == NUMBER
     for name, window in WINDOWS.items():
-        ours = [shown(each) for each in found.evaluations if each.query == name]
+        ours = [shown(each) for each in queries[name].results()]
         assert ours == expected(moments, *window), name
-    assert found.counters[S].elements == NUMBER
 
 
 @pytest.mark.parametrize("batches", [None, 1])
 def test_every_empty_window_of_a_gap_is_reported(batches: int | None) -> None:
     gap = 100_000
-    stream = text(np.array([5, 10 * gap + 15]))
-    [ours] = [play([query(10, 10)], {S: stream}, batches=batches).evaluations]
+    stream = "".join(text(np.array([5, 10 * gap + 15])))
+    ours = play([query(10, 10)], {S: stream}, batches=batches).evaluations
     assert [each.at for each in ours] == list(range(10_000, 10_000 * (gap + 2) + 1, 10_000))
     counts = [integer(each.rows[0][0]) for each in ours]
     assert counts == [1, *[0] * gap, 1]
@@ -94,6 +102,7 @@ def test_every_empty_window_of_a_gap_is_reported(batches: int | None) -> None:
 def test_every_empty_window_without_an_answer_is_reported_too() -> None:
     gap = 100_000
     plain = query(10, 10).replace("(COUNT(*) AS ?count) (SUM(?v) AS ?sum)", "?v")
-    ours = play([plain], {S: text(np.array([5, 10 * gap + 15]))}).evaluations
+    stream = "".join(text(np.array([5, 10 * gap + 15])))
+    ours = play([plain], {S: stream}).evaluations
     assert len(ours) == gap + 2
     assert [len(each.rows) for each in ours] == [1, *[0] * gap, 1]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.rdf import terms as rdf
-from tests.continuous.oracle import Continuous, Event, Oracle, Outcome, Window
+from tests.continuous.described import Continuous, Event, Window
+from tests.continuous.oracle import Oracle, Outcome
 
 S, T, W, V = "http://x/s", "http://x/t", "http://x/w", "http://x/v"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"

@@ -161,6 +161,16 @@ def parts(expression: Expression) -> Iterator[Expression]:
         stack.extend(reversed(arguments(current)))
 
 
+def constants(operator: Operator) -> Iterator[Iri | Literal]:
+    """The names and literals that a pattern looks for or compares with."""
+    for each in everywhere(operator):
+        terms = list(expressions(each))
+        if isinstance(each, Bgp):
+            terms += [pattern for pattern in each.patterns if isinstance(pattern, TriplePattern)]
+        for term in terms:
+            yield from (part for part in parts(term) if isinstance(part, Iri | Literal))
+
+
 def depth(operator: Operator) -> int:
     """How many values lie on the longest way down, through expressions and EXISTS too."""
     deepest = 0

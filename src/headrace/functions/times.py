@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from headrace.functions.calendars import Date, DateTime
 from headrace.functions.errors import ExpressionError
 from headrace.functions.values import XSD_DAY_TIME_DURATION, literal_of, moment_of
 from headrace.rdf.terms import Literal, Term
+from headrace.rdf.times import iso_text
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
 _MINUTES_OF_HOUR = 60
@@ -71,5 +70,4 @@ def date_time(time: int) -> Literal:
     >>> date_time(1_500_000).lexical, date_time(-1).lexical
     ('1970-01-01T00:00:01.5Z', '1969-12-31T23:59:59.999999Z')
     """
-    written = str(np.datetime64(time, "us"))
-    return Literal(f"{written.rstrip('0').rstrip('.')}Z", XSD_DATE_TIME)
+    return Literal(f"{iso_text(time)}Z", XSD_DATE_TIME)

@@ -15,13 +15,14 @@ import polars as pl
 from headrace.errors import DataError, InternalError
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
 from headrace.kernel.index import IdIndex
-from headrace.kernel.values import VALUES, values
+from headrace.kernel.values import KIND, VALUES, Kind, values
 from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId, quoted_id, text_id, text_ids
 from headrace.rdf.options import OnError, report
 from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
+_FEW: Final = 1_000
 _MOST_INDEXES: Final = 8
 """New terms get an index of their own, until there are so many that one for all is better."""
 
@@ -111,24 +112,46 @@ class Dictionary:
         Raises:
             DataError: two different terms have the same id.
         """
+        fresh = terms.select(*TERMS)
+        if 0 < len(self._new) <= _FEW:
+            fresh = self._with_new(fresh)
         self._flush()
-        fresh = terms.select(*TERMS).unique(maintain_order=True)
-        twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
-        if not twice.is_empty():
-            raise _collision(*twice[TEXT].head(2))
+        if fresh[ID].n_unique() < fresh.height:
+            fresh = fresh.unique(maintain_order=True)
+            twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
+            if not twice.is_empty():
+                raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
+
+    def _with_new(self, fresh: pl.DataFrame) -> pl.DataFrame:
+        """Terms together with the few that came one by one, so that all are added at once."""
+        both = fresh.filter(pl.col(ID).is_in(list(self._new)))
+        for identity, text in both.iter_rows():
+            earlier = self._new.pop(identity, text)
+            if earlier != text:
+                raise _collision(earlier, text)
+        new, self._new = self._new, {}
+        own = pl.DataFrame({ID: list(new), TEXT: list(new.values())}, schema=TERMS)
+        return pl.concat([own, fresh])
 
     def _add(self, fresh: pl.DataFrame) -> None:
         """Add terms whose ids differ from each other."""
+        if self._known.is_empty():
+            self._take(fresh)
+            return
         places = self._positions(fresh[ID])
         earlier = self._known[TEXT].gather(places)
         differing = fresh.filter(earlier != fresh[TEXT])
         if not differing.is_empty():
             one = earlier.filter(earlier != fresh[TEXT])
             raise _collision(one[0], differing[TEXT][0])
-        new = fresh.filter(places.is_null())
-        self._append(new.hstack(values(new[TEXT])))
-        for text in new.filter(pl.col(TEXT).str.starts_with("<<"))[TEXT]:
+        self._take(fresh.filter(places.is_null()))
+
+    def _take(self, new: pl.DataFrame) -> None:
+        """Add terms that are not known."""
+        worth = values(new[TEXT])
+        self._append(new.hstack(worth))
+        for text in new.filter(worth[KIND] == Kind.QUOTED)[TEXT]:
             self.encode(read_term(text))
 
     def _append(self, new: pl.DataFrame) -> None:
@@ -184,18 +207,20 @@ class Dictionary:
 
     def _positions(self, ids: pl.Series) -> pl.Series:
         """Where the terms of a column stand; null for what is unbound or not known."""
-        array = ids.fill_null(0).to_numpy()
+        unbound = ids.null_count() > 0
+        array = (ids.fill_null(0) if unbound else ids).to_numpy()
         found = np.full(array.size, -1, dtype=np.int64)
         for offset, index in self._indexes:
-            missing = np.flatnonzero(found < 0)
+            missing = np.flatnonzero(found < 0) if offset else np.arange(array.size)
             if missing.size == 0:
                 break
-            places = index.positions(array[missing])
+            places = index.positions(array[missing] if offset else array)
             there = places >= 0
             found[missing[there]] = places[there] + offset
-        frame = pl.DataFrame({"found": found, "bound": ids.is_not_null()})
-        known = pl.col("bound") & (pl.col("found") >= 0)
-        return frame.select(pl.when(known).then(pl.col("found"))).to_series()
+        if unbound:
+            found[ids.is_null().to_numpy()] = -1
+        positions = pl.Series(found)
+        return positions.set(positions < 0, None) if (found < 0).any() else positions
 
     def values_of(self, ids: pl.Series) -> pl.DataFrame:
         """Kind, number and truth of each id of a column; all null where it is unbound."""

@@ -320,7 +320,7 @@ class Expressions:
 def _decided(symbol: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series:
     """What a comparison gives where both are numbers, or names that are or are not the same."""
     compare = _COMPARED[symbol]
-    numbers = compare(ours[NUMBER], theirs[NUMBER])
+    numbers = compare(_beside(ours, theirs), _beside(theirs, ours))
     if symbol not in {"=", "!="}:
         return numbers
     same = ours["id"] == theirs["id"]
@@ -331,6 +331,20 @@ def _decided(symbol: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series
     return frame.select(
         pl.when(pl.col("named")).then(pl.col("answer")).otherwise(pl.col("numbers"))
     ).to_series()
+
+
+def _beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series:
+    """Numbers to compare with others; an xsd:float is compared with others of its precision.
+
+    A number that has more digits than that would have to be rounded first: it is left open.
+    """
+    exact = [int(Kind.INTEGER), int(Kind.DECIMAL)]
+    if not (theirs[KIND] == Kind.FLOAT).any() or not ours[KIND].is_in(exact).any():
+        return ours[NUMBER]
+    frame = pl.DataFrame({"ours": ours[NUMBER], "kind": ours[KIND], "theirs": theirs[KIND]})
+    rounded = (pl.col("theirs") == Kind.FLOAT) & pl.col("kind").is_in(exact)
+    fits = pl.col("ours").cast(pl.Float32).cast(pl.Float64) == pl.col("ours")
+    return frame.select(pl.when(~rounded | fits).then(pl.col("ours"))).to_series()
 
 
 def _but(key: list[str]) -> list[str]:

@@ -23,7 +23,6 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.order import by_text
 from headrace.kernel.solutions import Solutions, complete
 from headrace.rdf.terms import Quad, canonical
 
@@ -52,20 +51,13 @@ def answer_frame(
             return complete(found.expanded(instants).frame, sorted(found.names))
 
 
-def in_order(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
-    """Rows by instant, and within it as the query orders them, else by their texts."""
-    if ordered:
-        return frame.sort(INSTANT, maintain_order=True)
+def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
+    """Rows of ids as rows of texts, by instant and then as the query orders them or by text."""
     names = [name for name in frame.columns if name != INSTANT]
-    return by_text(frame, [INSTANT], names, dictionary)
-
-
-def row_texts(frame: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
-    """Rows of ids as rows of texts."""
-    names = [name for name in frame.columns if name != INSTANT]
-    return frame.select(INSTANT).with_columns(
-        dictionary.texts(frame[name]).alias(name) for name in names
-    )
+    texts = [dictionary.texts(frame[name]).alias(name) for name in names]
+    by = [INSTANT] if ordered else [INSTANT, *names]
+    rows = frame.select(INSTANT).with_columns(texts)
+    return rows.sort(by, nulls_last=False, maintain_order=ordered)
 
 
 def statement_texts(

@@ -74,6 +74,8 @@ class Rules:
             if not isinstance(window.frame, TimeWindow):
                 return np.zeros(len(elements), np.bool_)
             return elements.times <= elements.highs - window.frame.width + self.ends.low
+        if elements.all_in_time(delay):
+            return np.zeros(len(elements), np.bool_)
         watermarks = elements.highs - delay
         sliding = self.sliding(window)
         if not self.by_time or isinstance(window.frame, CountWindow):
@@ -105,8 +107,12 @@ class Rules:
         if len(elements) == 0:
             return None
         times, watermarks = elements.times, elements.highs - delay
-        open_from = self.ends.closed_by(watermarks) + 1
         sliding = self.sliding(window)
+        without_gaps = sliding is not None and sliding.closes.step <= sliding.width
+        if sliding and without_gaps and not self.instants and elements.all_in_time(delay):
+            # No window that would hold one has closed: the earliest and the latest say it all.
+            return sliding.first(int(times.min())), sliding.last(int(times.max()))
+        open_from = self.ends.closed_by(watermarks) + 1
         if sliding is not None:
             first = np.maximum(sliding.first(times), sliding.closes.from_(open_from))
             last = sliding.last(times)

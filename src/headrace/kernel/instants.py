@@ -41,13 +41,18 @@ class Span:
         A member that came when the watermark had closed the window is not in it; the first is
         after the last if there is no instant.
         """
-        ranks = np.arange(self.members.size)
-        first = np.searchsorted(self.upper, ranks, side="right")
+        first = _passed(self.upper, self.members.size)
         if self.since is not None:
-            last = np.searchsorted(self.since, elements.times[self.members], side="left") - 1
+            times = elements.times[self.members]
+            if elements.in_order:
+                last = _passed(np.searchsorted(times, self.since, side="right"), times.size) - 1
+            else:
+                last = np.searchsorted(self.since, times, side="left") - 1
         else:
             assert self.skipped is not None, "a window has a beginning"
-            last = np.searchsorted(self.skipped, ranks, side="right") - 1
+            last = _passed(self.skipped, self.members.size) - 1
+        if elements.all_in_time(delay):
+            return first, last
         closed = self.ends.closed_by(elements.highs[self.members] - delay)
         return np.maximum(first, np.searchsorted(self.closes, closed, side="right")), last
 
@@ -55,6 +60,16 @@ class Span:
         """Its opening and its close at an instant."""
         opens, closes = int(self.opens[place]), int(self.closes[place])
         return None if opens == NEVER else opens, None if closes == NEVER else closes
+
+
+def _passed(bounds: Times, size: int) -> Times:
+    """For each of so many places, how many of some rising bounds are not after it.
+
+    >>> _passed(np.array([1, 1, 3]), 5).tolist()
+    [0, 2, 2, 3, 3]
+    """
+    edges = np.concatenate(([0], np.minimum(bounds, size), [size]))
+    return np.repeat(np.arange(edges.size - 1), np.diff(edges))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, TIME
 from headrace.kernel.grid import NEVER, Times
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Elements:
     """Elements of a stream in the order in which they came, a place in each array for each.
 
@@ -45,9 +46,26 @@ class Elements:
         """How many there are."""
         return self.positions.size
 
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether none happened before one that came earlier."""
+        return bool(np.all(self.times[:-1] <= self.times[1:]))
+
+    def all_in_time(self, delay: int) -> bool:
+        """Whether none came when the watermark of its stream had passed it."""
+        return bool(np.all(self.times >= self.highs - delay))
+
     def where(self, kept: npt.NDArray[np.bool_]) -> Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
+
+    def with_more(self, more: Elements) -> Elements:
+        """These and others that came after them."""
+        pairs = zip(self._arrays(), more._arrays(), strict=True)
+        return Elements(*(np.concatenate(pair) for pair in pairs))
+
+    def _arrays(self) -> tuple[Times, Times, Times, Times]:
+        return self.positions, self.times, self.highs, self.sizes
 
 
 NO_ELEMENTS = Elements.of(ARRIVALS.to_frame())
@@ -68,13 +86,14 @@ class StreamLog:
             self.high = high if self.high is None else max(self.high, high)
         if statements.is_empty():
             return NO_ELEMENTS
+        new = Elements.of(statements)
         self.statements = pl.concat([self.statements, statements])
-        self.elements = Elements.of(self.statements)
-        return Elements.of(statements)
+        self.elements = new if len(self.elements) == 0 else self.elements.with_more(new)
+        return new
 
     def forget(self, until: int) -> None:
         """Drop the elements that happened at a moment or before it."""
         if len(self.elements) == 0 or int(self.elements.times.min()) > until:
             return
         self.statements = self.statements.filter(pl.col(TIME) > until).rechunk()
-        self.elements = Elements.of(self.statements)
+        self.elements = self.elements.where(self.elements.times > until)

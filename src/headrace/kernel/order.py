@@ -18,7 +18,7 @@ from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
-from headrace.kernel.values import NUMBER
+from headrace.kernel.values import KIND, NUMBER, Kind
 
 _RANK = "rank"
 _RUN = "run of equals"
@@ -99,7 +99,8 @@ def _ranks(ids: pl.Series, expressions: Expressions) -> pl.Series:
 def _quick_ranks(ids: pl.Series, distinct: pl.Series, dictionary: Dictionary) -> pl.Series | None:
     """The same on columns, if all terms are plain numbers."""
     values = dictionary.values_of(distinct)
-    if values[NUMBER].null_count() != distinct.null_count():
+    floats = (values[KIND] == Kind.FLOAT).sum()  # equal to others only at their own precision
+    if values[NUMBER].null_count() != distinct.null_count() or floats:
         return None
     return dictionary.values_of(ids)[NUMBER]
 

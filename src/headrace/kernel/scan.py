@@ -124,9 +124,11 @@ def _scanned(
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
     identified = None
+    if data.keyed and not data.quads.timed and not stamped:
+        identified = frozenset({INSTANT, *(n for n in found.columns if n.startswith("?"))})
     if fixed is not None and isinstance(pattern.subject, Variable) and not places.quoted:
         functional = data.quads.is_functional(fixed)
-        identified = frozenset({column(pattern.subject)}) if functional else None
+        identified = frozenset({column(pattern.subject)}) if functional else identified
     return Solutions(found, data.quads.keyed, identified)
 
 
@@ -145,9 +147,11 @@ def at_instants(
     if quads.instants is None:
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
-    expanded = expanded_rows(matches, quads.instants)
     if stamped and STREAM in matches.columns:
+        expanded = expanded_rows(matches, quads.instants)
         return _stamped(expanded, columns, quads.timed, stamped)
+    needed = dict.fromkeys([FIRST, LAST, *([TIME] if quads.timed else []), *columns.values()])
+    expanded = expanded_rows(matches.select(list(needed)), quads.instants)
     # The windows that hold a triple may overlap those that hold it again: it counts once.
     if quads.timed:
         return expanded.select(INSTANT, TIME, **columns).unique().drop(TIME)
@@ -155,16 +159,15 @@ def at_instants(
 
 
 def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
-    """A row for each instant at which a match holds."""
-    first, last = (instants[0], instants[-1]) if instants else (0, -1)
-    held = matches.filter(pl.col(FIRST) <= last, pl.col(LAST) >= first)
-    starts = held[FIRST].clip(lower_bound=first).to_numpy()
-    counts = (held[LAST].clip(upper_bound=last).to_numpy() - starts) // instants.step + 1
-    rows = np.repeat(np.arange(held.height), counts)
+    """A row for each instant at which a match holds; first and last are among the instants."""
+    starts, ends = matches[FIRST].to_numpy(), matches[LAST].to_numpy()
+    if np.array_equal(starts, ends):
+        return matches.with_columns(pl.col(FIRST).alias(INSTANT))
+    counts = (ends - starts) // instants.step + 1
+    rows = np.repeat(np.arange(matches.height), counts)
     turns = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
     numbers = pl.Series(INSTANT, starts[rows] + turns * instants.step, dtype=pl.Int64)
-    expanded = held if rows.size == held.height else held[rows]
-    return expanded.with_columns(numbers)
+    return matches[rows].with_columns(numbers)
 
 
 def _stamped(

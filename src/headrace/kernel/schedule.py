@@ -202,7 +202,7 @@ class Schedule:
     def _members(self, window: PlannedWindow) -> Times:
         """The elements that may be in a window, in order."""
         log = self._log(window)
-        if self.by_arrival or np.all(log.times[:-1] <= log.times[1:]):
+        if self.by_arrival or log.in_order:
             order = np.arange(len(log))
         else:
             order = np.lexsort((log.positions, log.times))

@@ -21,7 +21,7 @@ from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.emission import Answers, emitted
-from headrace.kernel.forms import answer_frame, in_order, row_texts, statement_texts
+from headrace.kernel.forms import answer_frame, row_texts, statement_texts
 from headrace.kernel.grid import NEVER
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span
@@ -182,15 +182,13 @@ class Standing:
         data = _data([each.quads for each in self._in_default(windows)], static)
         found = evaluate(query.pattern, data, surroundings)
         frame = answer_frame(query.form, found, numbers, dictionary)
-        ordered = is_ordered(query.pattern)
-        frame = in_order(frame, ordered, dictionary)
         rows, self.previous = emitted(
             Answers(frame, len(numbers)), self.plan.semantics.emit, self.previous
         )
         if isinstance(query.form, Construct | Describe):
             everything = _data([each.quads for each in windows], static)
             return statement_texts(query.form, rows, everything, dictionary, surroundings.label)
-        return row_texts(rows, dictionary)
+        return row_texts(rows, is_ordered(query.pattern), dictionary)
 
     def _in_default(self, windows: tuple[WindowContents, ...]) -> list[WindowContents]:
         pairs = zip(self.plan.windows, windows, strict=True)

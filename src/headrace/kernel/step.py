@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from headrace.algebra.walk import constants
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.grid import NEVER, Times
@@ -68,8 +69,7 @@ class Kernel:
         self._logs: dict[Iri, StreamLog] = {}
         self._position = -1
         self._kept_terms = _FORGET_FROM
-        for plan in plans:
-            self.queries.append(Standing(plan))
+        self.queries += map(Standing, plans)
         self._arrange()
 
     def register(self, plan: Plan) -> None:
@@ -85,6 +85,8 @@ class Kernel:
         order = in_step_order([query.plan for query in self.queries])
         self.queries = [self.queries[place] for place in order]
         for query in self.queries:
+            for constant in constants(query.plan.query.pattern):
+                self.around.dictionary.encode(constant)
             for stream in query.plan.streams:
                 self._logs.setdefault(stream, StreamLog())
 

@@ -64,27 +64,47 @@ _DIGITS: Final = 15
 
 def values(texts: pl.Series) -> pl.DataFrame:
     """Kind, number and truth of each canonical text."""
+    rows = texts.str.starts_with('"').arg_true()
+    if len(rows) == len(texts):
+        return _values_of_literals(texts)
+    names = texts.to_frame("text").select(
+        _kind_of_name(pl.col("text")).alias(KIND),
+        pl.lit(None, pl.Float64).alias(NUMBER),
+        pl.lit(None, pl.Boolean).alias(TRUTH),
+    )
+    if len(rows) == 0:
+        return names
+    found = _values_of_literals(texts.gather(rows))
+    return pl.DataFrame([names[name].scatter(rows, found[name]) for name in VALUES])
+
+
+def _values_of_literals(texts: pl.Series) -> pl.DataFrame:
     frame = texts.to_frame("text")
-    kind = _kind(pl.col("text"))
+    kind = _kind_of_literal(pl.col("text"))
     frame = frame.with_columns(kind.alias(KIND), pl.col("text").str.extract(_LEXICAL).alias("lex"))
     frame = frame.with_columns(_number().alias(NUMBER))
     return frame.select(pl.col(KIND), pl.col(NUMBER), _truth().alias(TRUTH))
 
 
-def _kind(text: pl.Expr) -> pl.Expr:
+def _kind_of_name(text: pl.Expr) -> pl.Expr:
+    return (
+        pl.when(text.str.starts_with("<<"))
+        .then(Kind.QUOTED)
+        .when(text.str.starts_with("<"))
+        .then(Kind.IRI)
+        .otherwise(Kind.BLANK)
+        .cast(pl.UInt8)
+    )
+
+
+def _kind_of_literal(text: pl.Expr) -> pl.Expr:
     datatype = text.str.extract(_DATATYPE).replace_strict(
         {name: int(kind) for name, kind in _DATATYPES.items()},
         default=int(Kind.OTHER),
         return_dtype=pl.UInt8,
     )
     return (
-        pl.when(text.str.starts_with("<<"))
-        .then(Kind.QUOTED)
-        .when(text.str.starts_with("<"))
-        .then(Kind.IRI)
-        .when(text.str.starts_with("_"))
-        .then(Kind.BLANK)
-        .when(text.str.ends_with('"'))
+        pl.when(text.str.ends_with('"'))
         .then(Kind.STRING)
         .when(text.str.ends_with(">"))
         .then(datatype)
@@ -102,13 +122,15 @@ def _number() -> pl.Expr:
         .then(lexical.str.contains(_WHOLE))
         .when(pl.col(KIND) == Kind.DECIMAL)
         .then(lexical.str.contains(_DECIMAL) & (digits >= 1) & (digits <= _DIGITS))
-        .when(pl.col(KIND) == Kind.DOUBLE)
+        .when(pl.col(KIND).is_in([Kind.DOUBLE, Kind.FLOAT]))
         .then(lexical.str.contains(_DOUBLE))
         .otherwise(statement=False)
     )
     # A leading plus and a trailing point are right in XML Schema, but not to every reader.
     plain = lexical.str.strip_prefix("+").str.strip_suffix(".")
-    return pl.when(right).then(plain).cast(pl.Float64, strict=False)
+    number = pl.when(right).then(plain).cast(pl.Float64, strict=False)
+    single = number.cast(pl.Float32).cast(pl.Float64)
+    return pl.when(pl.col(KIND) == Kind.FLOAT).then(single).otherwise(number)
 
 
 def _truth() -> pl.Expr:

@@ -31,6 +31,7 @@ SIZE: Final = "size"
 _SCOPED: Final = (GRAPH, SUBJECT, OBJECT)
 """Where a blank node may stand."""
 _SCOPE: Final = "scope"
+_STEM: Final = "stem"
 _NEW: Final = "new"
 
 
@@ -51,7 +52,7 @@ class TimedColumns:
     terms: pl.DataFrame
 
 
-def read_timed_columns(  # noqa: PLR0913  # all but one have a default
+def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     data: bytes,
     *,
     seed: int = 0,
@@ -88,8 +89,9 @@ def read_timed_columns(  # noqa: PLR0913  # all but one have a default
     begins = _begins(rows)
     local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
     if local.any() and (prefix or not per_stream):
-        scopes = _scopes(rows, begins, prefix, per_stream=per_stream)
-        rows, terms = _scoped(rows.with_columns(scopes), terms, local, seed)
+        scope = pl.repeat(0, rows.height, eager=True) if per_stream else _first_lines(rows, begins)
+        rows = rows.with_columns(scope.alias(_SCOPE))
+        rows, terms = _scoped(rows, terms, local, _stem(prefix, per_stream=per_stream), seed)
     return TimedColumns(_statements(rows, begins), _elements(rows, begins), terms)
 
 
@@ -121,17 +123,19 @@ def _statements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
     return statements.filter(~heartbeats) if heartbeats.any() else statements
 
 
-def _scopes(rows: pl.DataFrame, begins: pl.Series, prefix: str, *, per_stream: bool) -> pl.Expr:
-    """What comes before the labels of each line."""
-    stem = f"{prefix}." if prefix else ""
-    if per_stream:
-        return pl.lit(stem).alias(_SCOPE)
-    first = rows[LINE].gather(begins.arg_true()).gather(begins.cum_sum() - 1)
-    return pl.concat_str(pl.lit(stem), first.cast(pl.String), pl.lit(".")).alias(_SCOPE)
+def _first_lines(rows: pl.DataFrame, begins: pl.Series) -> pl.Series:
+    """The number of the first line of the element of each line."""
+    return rows[LINE].gather(begins.arg_true()).gather(begins.cum_sum() - 1)
+
+
+def _stem(prefix: str, *, per_stream: bool) -> pl.Expr:
+    """What is put before the labels of a scope."""
+    stem = pl.lit(f"{prefix}." if prefix else "")
+    return stem if per_stream else pl.concat_str(stem, pl.col(_SCOPE).cast(pl.String), pl.lit("."))
 
 
 def _scoped(
-    rows: pl.DataFrame, terms: pl.DataFrame, local: pl.Series, seed: int
+    rows: pl.DataFrame, terms: pl.DataFrame, local: pl.Series, stem: pl.Expr, seed: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The same with blank nodes, also those in quoted triples, called after their scopes.
 
@@ -139,11 +143,13 @@ def _scoped(
         rows: with the scope of each.
         terms: all terms of the rows.
         local: which terms are, or may contain, a blank node.
+        stem: what a scope puts before labels.
         seed: of the ids.
     """
+    ours = terms.filter(local)
     uses = pl.concat([rows.select(_SCOPE, pl.col(name).alias(ID)) for name in _SCOPED])
-    uses = uses.unique(maintain_order=True).join(terms.filter(local), on=ID)
-    uses = uses.with_columns(_renamed(uses, seed))
+    uses = uses.join(ours, on=ID, how="semi").unique().join(ours, on=ID)
+    uses = uses.with_columns(_renamed(uses.with_columns(stem.alias(_STEM)), seed))
     for name in _SCOPED:
         new = uses.select(_SCOPE, pl.col(ID).alias(name), _NEW)
         rows = rows.join(new, on=[_SCOPE, name], how="left", maintain_order="left")
@@ -155,26 +161,26 @@ def _scoped(
 def _renamed(uses: pl.DataFrame, seed: int) -> list[pl.Series]:
     """The ids and the texts of terms in their scopes."""
     label = pl.col(TEXT).str.strip_prefix("_:")
-    texts = uses.select(pl.concat_str(pl.lit("_:"), _SCOPE, label).alias(TEXT)).to_series()
+    texts = uses.select(pl.concat_str(pl.lit("_:"), _STEM, label).alias(TEXT)).to_series()
     ids = pl.Series(_NEW, text_ids(texts, seed))
     quoted = uses[TEXT].str.starts_with("<<")
     if quoted.any():
-        pairs = uses.filter(quoted).select(TEXT, _SCOPE).iter_rows()
-        found = [_labelled(read_term(text), scope) for text, scope in pairs]
+        pairs = uses.filter(quoted).select(TEXT, _STEM).iter_rows()
+        found = [_labelled(read_term(text), stem) for text, stem in pairs]
         where = quoted.arg_true()
         texts = texts.scatter(where, pl.Series([canonical(term) for term in found]))
         ids = ids.scatter(where, pl.Series([term_id(term, seed) for term in found]))
     return [ids, texts]
 
 
-def _labelled(term: Term, scope: str) -> Term:
+def _labelled(term: Term, stem: str) -> Term:
     """A term with something put before the labels of its blank nodes."""
     match term:
         case BlankNode(label):
-            return BlankNode(scope + label)
+            return BlankNode(stem + label)
         case QuotedTriple(subject, predicate, object_):
             return QuotedTriple(
-                _labelled(subject, scope), _labelled(predicate, scope), _labelled(object_, scope)
+                _labelled(subject, stem), _labelled(predicate, stem), _labelled(object_, stem)
             )
         case _:
             return term

@@ -53,6 +53,23 @@ def milliseconds(time: int) -> str:
     return f"{sign}{whole}.{fraction:03}".rstrip("0").rstrip(".") if fraction else f"{sign}{whole}"
 
 
+def iso_text(time: int) -> str:
+    """A time in microseconds in ISO 8601, in UTC and without a zone.
+
+    >>> iso_text(1_500_000), iso_text(-1)
+    ('1970-01-01T00:00:01.5', '1969-12-31T23:59:59.999999')
+    """
+    days, rest = divmod(time, 86_400_000_000)
+    # The library knows the years 1 to 9999; others are moved there by whole cycles.
+    cycles, day = divmod(days + _EPOCH_DAY - 1, _CYCLE_DAYS)
+    on = date.fromordinal(day + 1 + _CYCLE_DAYS)
+    year = on.year + (cycles - 1) * _CYCLE_YEARS
+    seconds, micro = divmod(rest, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    fraction = f".{micro:06}".rstrip("0") if micro else ""
+    return f"{year:04}-{on.month:02}-{on.day:02}T{clock}{fraction}"
+
+
 def _from_calendar(match: re.Match[str]) -> int:
     part = {name: int(match[name] or 0) for name in ("hour", "minute", "second")}
     day_end = part["hour"] == _HOURS and not part["minute"] and not part["second"]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term, canonical
+from headrace.rdf.times import iso_text
 from headrace.rdf.vocabulary import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
+from headrace.results.evaluations import Evaluation
 from headrace.results.table import Result, Table
 
 CELL_WIDTH: Final = 48
@@ -40,6 +42,36 @@ def terminal_parts(result: Result, width: int = CELL_WIDTH) -> Iterator[str]:
     yield from _aligned(result, width)
     count = len(result.rows)
     yield f"{count:,} row{'' if count == 1 else 's'}\n"
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """An evaluation for people: its instant, its windows and what it emitted.
+
+    >>> seen = Evaluation("q", 5_000_000, windows={"w": (0, 5_000_000)}, variables=("x",))
+    >>> print(evaluation_text(seen), end="")
+    q at 1970-01-01T00:00:05Z, w from 1970-01-01T00:00:00Z: nothing
+    """
+    begun = [
+        f"{name} from {_clock(opens)}"
+        for name, (opens, _) in evaluation.windows.items()
+        if opens is not None
+    ]
+    head = ", ".join([f"{evaluation.query} at {_clock(evaluation.at)}", *begun])
+    if evaluation.error is not None:
+        return f"{head}: error: {evaluation.error}\n"
+    if evaluation.is_empty:
+        return f"{head}: nothing\n"
+    if evaluation.boolean is not None:
+        return f"{head}: {'yes' if evaluation.boolean else 'no'}\n"
+    table = evaluation.table
+    if evaluation.quads:
+        rows = tuple((each.subject, each.predicate, each.object) for each in evaluation.quads)
+        table = Table(("subject", "predicate", "object"), rows)
+    return f"{head}\n" + "".join(terminal_parts(table)) + "\n"
+
+
+def _clock(time: int) -> str:
+    return f"{iso_text(time)}Z"
 
 
 def _aligned(table: Table, width: int) -> Iterator[str]:
