@@ -4,7 +4,7 @@
 #   make test    set up, then lint, types and tests: what CI runs
 #   make check   set up, then lint and types only
 #   make bench   set up, then the benchmarks
-#   make fuzz    set up, then ten thousand random queries against pyoxigraph
+#   make fuzz    set up, then thousands of random queries and streams against pyoxigraph
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -37,6 +37,7 @@ bench: $(STAMP)
 
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
+	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -75,7 +75,10 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         (["check", "ASK {}", "--set", "bounds"], "expected --set KEY=VALUE, found 'bounds'"),
         (["check", "ASK {}", "--set", "profile=x"], "'profile' is sparql, csparql"),
         (["explain", "ASK {"], "the query ends too early"),
-        (["bench", "nothing"], "unknown benchmark 'nothing'; known are kernel, parse"),
+        (
+            ["bench", "nothing"],
+            "unknown benchmark 'nothing'; known are decode, kernel, parse, windows",
+        ),
     ],
 )
 def test_a_wrong_option_is_explained(arguments: list[str], problem: str) -> None:

@@ -25,7 +25,7 @@ LAYERS = (
     {"kernel"},
     {"background"},
     {"inline", "spark"},
-    {"store"},
+    {"store", "sources"},
     {"engine"},
     {"testing"},
     {"scenarios"},
@@ -104,7 +104,8 @@ def test_no_module_is_too_long() -> None:
 
 
 def test_the_public_names_are_the_documented_ones() -> None:
-    public = {name for name in vars(headrace) if not name.startswith("_")}
+    public = {name for name in vars(headrace) if not name.startswith("_")} | set(headrace._HOMES)
+    assert all(getattr(headrace, name) for name in headrace.__all__)
     submodules = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()}
     assert sorted(public - submodules | {"__version__"}) == sorted(headrace.__all__)
 

@@ -176,7 +176,6 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from headrace.results.terminal import evaluation_text  # noqa: PLC0415
     from headrace.running import (  # noqa: PLC0415
         Job,
-        files_of,
         publisher,
         run_once,
         write_late,
@@ -191,7 +190,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         chosen = settings_of(settings or [])
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
-            {name: files_of(source) for name, source in map(_named_source, stream or [])},
+            dict(map(_named_source, stream or [])),
             [_static_file(each) for each in static or []],
             chosen,
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),

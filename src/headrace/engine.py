@@ -31,6 +31,7 @@ from headrace.rdf.terms import Iri, Quad
 from headrace.rdf.timed import scoped
 from headrace.rdf.times import microseconds
 from headrace.results.evaluations import Evaluation
+from headrace.sources import files_of, interleaved
 from headrace.store import Store
 
 Moment = int | float | str | datetime
@@ -89,24 +90,28 @@ class Query:
 class Stream:
     """A stream that elements are pushed to."""
 
-    def __init__(self, engine: Engine, iri: str, delay: int | None) -> None:
+    def __init__(
+        self, engine: Engine, iri: str, delay: int | None, idle: int | None, source: str | None
+    ) -> None:
         """Belong to an engine."""
         self._engine = engine
         self.iri = iri
         self.delay = delay
+        self.idle = idle
+        self.source = source
 
     def push(
         self,
         data: str | bytes | Quad | Iterable[Quad],
         *,
-        at: Moment,
+        at: Moment | None = None,
         syntax: str = "application/n-quads",
     ) -> None:
         """Add an element: RDF text, or statements, and when it happened.
 
         Args:
             data: what the element says.
-            at: its event time; a number is milliseconds since the epoch.
+            at: its event time; a number is milliseconds since the epoch, and none is now.
             syntax: the media type of a text.
 
         Raises:
@@ -121,7 +126,8 @@ class Stream:
             quads = tuple(scoped(quad, feed.scope()) for quad in given)
         if not quads:
             raise DataError("an element has at least one statement", self.iri)
-        self._engine.runner.push(feed, Element(moment(at), quads))
+        time = self._engine.now() if at is None else moment(at)
+        self._engine.runner.push(feed, Element(time, quads))
 
     def heartbeat(self, *, at: Moment) -> None:
         """Say that time has come this far, without an element."""
@@ -136,7 +142,7 @@ class Stream:
         self,
         data: str | bytes | Quad | Iterable[Quad],
         *,
-        at: Moment,
+        at: Moment | None = None,
         syntax: str = "application/n-quads",
     ) -> None:
         """Add an element, evaluate what it makes due, and let other tasks run."""
@@ -195,16 +201,38 @@ class Engine:
 
     # -- what is declared ------------------------------------------------------------------
 
-    def stream(self, iri: str, *, delay: str | None = None) -> Stream:
+    def stream(
+        self,
+        iri: str,
+        *,
+        delay: str | None = None,
+        idle: str | None = None,
+        source: str | None = None,
+    ) -> Stream:
         """A stream by its IRI, declared if it is new.
 
         Args:
             iri: its name.
             delay: how far out of order it may be, as in `5s`.
+            idle: after how long a silence, by the clock, it no longer holds back the queries that
+                read it; only in a live run, because answers then depend on the clock.
+            source: the file, folder or pattern that `run` reads it from.
+
+        Raises:
+            SettingError: it is declared already, and otherwise; or it cannot be idle here.
         """
+        if idle is not None and self._clock is None:
+            raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
         if iri not in self._streams:
-            chosen = None if delay is None else duration(delay)
-            self._streams[iri] = Stream(self, iri, chosen)
+            self._streams[iri] = Stream(
+                self,
+                iri,
+                None if delay is None else duration(delay),
+                None if idle is None else duration(idle),
+                source,
+            )
+        elif (delay, idle, source) != (None, None, None):
+            raise SettingError(f"stream <{iri}> is declared already")
         return self._streams[iri]
 
     def register(
@@ -267,7 +295,14 @@ class Engine:
     def feed(self, iri: str) -> StreamFeed:
         """The way into a stream."""
         runner = self.runner
-        return runner.feed(Iri(iri), [query.plan for query in runner.kernel.queries])
+        feed = runner.feed(Iri(iri), [query.plan for query in runner.kernel.queries])
+        if iri in self._streams:
+            feed.idle = self._streams[iri].idle
+        return feed
+
+    def now(self) -> int:
+        """The present, in microseconds."""
+        return _now() if self._clock is None else self._clock()
 
     def _check_streams(self, plans: list[Plan]) -> None:
         """Refuse a query that would wait for ever for a stream that nobody has declared."""
@@ -297,6 +332,37 @@ class Engine:
         return Around(
             self.static.dictionary, Quads(self.static.quads), ask, self.static.functions, budget
         )
+
+    def start(self) -> None:
+        """Make ready to run, and refuse a query that reads a stream which nobody has declared."""
+        for iri in self._streams:
+            self.feed(iri)
+
+    def run(self, *, once: bool, progress: Callable[[str], None] | None = None) -> None:
+        """Read the sources of the streams to their end, and close what holds an element.
+
+        Args:
+            once: whether the run ends with its input; in this process it does.
+            progress: called now and then with how far it has come.
+
+        Raises:
+            SettingError: it should not end, or a source cannot be read.
+        """
+        if not once:
+            raise SettingError("in this process a run ends with its input: run(once=True)")
+        sources = {
+            iri: files_of(stream.source)
+            for iri, stream in self._streams.items()
+            if stream.source is not None
+        }
+        self.start()
+        feeds = {iri: self.feed(iri) for iri in sources}
+        for feed, piece in interleaved(sources, feeds):
+            piece.push(self.runner, feed)
+            self.step()
+            if progress is not None:
+                progress(f"{sum(each.elements for each in feeds.values()):,} elements")
+        self.finish()
 
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed."""

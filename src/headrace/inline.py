@@ -78,6 +78,8 @@ class StreamFeed:
         blank_nodes: within what equal labels are the same node.
         asserts_quoted: whether a quoted triple is asserted too.
         clock: the present, in microseconds, in a live run; what came before counts in a replay.
+        idle: after how long a silence it no longer holds back others.
+        heard: when something came last, by the clock.
         high: the greatest event time so far.
         lines: how many lines of timed N-Quads have been read.
         elements: how many elements have come.
@@ -92,6 +94,8 @@ class StreamFeed:
     blank_nodes: BlankNodes = BlankNodes.ELEMENT
     asserts_quoted: bool = False
     clock: Callable[[], int] | None = None
+    idle: int | None = None
+    heard: int | None = None
     high: int | None = None
     lines: int = 0
     elements: int = 0
@@ -269,6 +273,7 @@ class InlineRunner:
         self.late: list[LateElement] = []
         self.rejected: list[RejectedElement] = []
         self._position = 0
+        self._began = None if clock is None else clock()
 
     def feed(self, stream: Iri, plans: Sequence[Plan] = ()) -> StreamFeed:
         """The way into a stream; what its queries declare decides what it takes."""
@@ -288,18 +293,37 @@ class InlineRunner:
 
     def push(self, feed: StreamFeed, element: Element) -> None:
         """Take an element, or a heartbeat."""
+        feed.heard = None if self.clock is None else self.clock()
         feed.push(element, self._position)
         self._position += 1
 
     def push_timed(self, feed: StreamFeed, data: bytes) -> None:
         """Take timed N-Quads."""
+        feed.heard = None if self.clock is None else self.clock()
         self._position += feed.push_timed(data, self._position)
 
     def step(self) -> Results:
         """Evaluate what is due."""
+        self._pass_over_idle()
         batch = {stream: feed.arrivals() for stream, feed in self.feeds.items()}
         self._position = 0
         return self._noted(self.kernel.step(batch))
+
+    def _pass_over_idle(self) -> None:
+        """Move a stream that has been silent for too long on to where the others are."""
+        if self.clock is None:
+            return
+        now = self.clock()
+        silent, others = list[StreamFeed](), list[StreamFeed]()
+        for feed in self.feeds.values():
+            heard = self._began if feed.heard is None else feed.heard
+            is_idle = feed.idle is not None and heard is not None and now - heard >= feed.idle
+            (silent if is_idle else others).append(feed)
+        highs = [feed.high for feed in others]
+        reached = [high for high in highs if high is not None]
+        if silent and reached and len(reached) == len(highs):
+            for feed in silent:
+                feed.high = max(min(reached), NEVER if feed.high is None else feed.high)
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""

@@ -28,7 +28,7 @@ from headrace.kernel.columns import QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.snapshot import Surroundings
 from headrace.rdf.files import content
-from headrace.rdf.formats import format_of_path
+from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
@@ -112,18 +112,27 @@ class Store:
             SettingError: the file is missing, or of a format that is not known.
         """
         path = Path(path)
-        errors: list[DataError] = []
-        self._files += 1
         try:
             data = content(path)
         except OSError as error:
             raise SettingError(f"cannot read {path}: {error.strerror}") from None
-        options = ReadOptions(base=path.resolve().as_uri(), limits=FILE_LIMITS)
+        base = path.resolve().as_uri()
+        return self._read(data, format_of_path(path), str(path), base, graph)
+
+    def load_text(
+        self, text: str, graph: str | None = None, *, syntax: str = "text/turtle"
+    ) -> list[DataError]:
+        """Load RDF text of a media type, as a file would be."""
+        return self._read(text, format_of_media_type(syntax), "text", None, graph)
+
+    def _read(
+        self, data: str | bytes, syntax: Format, name: str, base: str | None, graph: str | None
+    ) -> list[DataError]:
+        errors: list[DataError] = []
+        self._files += 1
+        options = ReadOptions(base=base, limits=FILE_LIMITS)
         scope = Scope(f"f{self._files}")
-        syntax = format_of_path(path)
-        quads = read(
-            data, syntax, name=str(path), scope=scope, options=options, on_error=errors.append
-        )
+        quads = read(data, syntax, name=name, scope=scope, options=options, on_error=errors.append)
         named = None if graph is None else Iri(graph)
         placed = (
             Quad(each.subject, each.predicate, each.object, each.graph or named) for each in quads

@@ -401,10 +401,12 @@ def _reporting(
     if any(window.slides or window.counts for window in windows):
         reports = ["on-close", "on-close", *reports]
     report = draw(st.sampled_from(reports))
-    # A [) window is over before the elements of its close, so NOW has no place there.
-    before = report in {"on-close", "every"} and "now" in kinds
+    # A [) window is over before the elements of its close: what NOW and ALL are then is not said.
+    before = report in {"on-close", "every"} and bool(kinds & {"now", "all"})
     before = before or (report == "every" and any(window.counts for window in windows))
-    one_stream = len({window.stream for window in windows}) == 1
+    # Between several streams there is no order of arrival that a test could count on.
+    alone = report == "on-arrival" and len({window.stream for window in windows}) == 1
+    alone = alone and ("now" not in kinds or len(windows) == 1)
     return Continuous(
         windows,
         body,
@@ -418,7 +420,7 @@ def _reporting(
         contents=draw(_contents(windows, plain=plain and not static)),
         non_empty=draw(st.sampled_from(["off", "off", "content", "answer"])),
         pick=draw(st.sampled_from(["latest", "strict"])),
-        order=draw(st.sampled_from(["event-time", "event-time", *(["arrival"] * one_stream)])),
+        order=draw(st.sampled_from(["event-time", "event-time", *(["arrival"] * alone)])),
         delays=draw(st.dictionaries(st.sampled_from(STREAMS), st.integers(0, 8))),
         max_ahead=draw(st.sampled_from([None, None, 20])),
         static=static,

@@ -77,8 +77,8 @@ class Oracle:
         self.marks = dict[str, int | None]()
         for stream in query.streams:
             self._arrive(stream, streams.get(stream, ()))
-        firsts = [self._first(stream) for stream in query.streams]
-        first = min((time for time in firsts if time is not None), default=0)
+        self.firsts = {stream: self._first(stream) for stream in query.streams}
+        first = min((time for time in self.firsts.values() if time is not None), default=0)
         self.origin = first if query.t0 == "first" else query.t0
         reach = max(window.width + (window.slide or 0) for window in query.windows) + query.period
         moments = [each.time for each in self.seen] + [m for m in self.marks.values() if m]
@@ -86,6 +86,7 @@ class Oracle:
 
     def _arrive(self, stream: str, events: Sequence[Event]) -> None:
         high: int | None = None
+        greatest: int | None = None
         ahead, delay = self.query.max_ahead, self.query.delays.get(stream, 0)
         for position, (time, quads) in enumerate(events):
             if high is not None and ahead is not None and time > high + ahead:
@@ -93,8 +94,9 @@ class Oracle:
                 continue
             mark = None if high is None or self.as_they_come else high - delay
             high = time if high is None else max(high, time)
-            rank = high if self.as_they_come else time
             if quads:
+                greatest = time if greatest is None else max(greatest, time)
+                rank = greatest if self.as_they_come else time
                 self.seen.append(Seen(time, stream, position, quads, mark, rank))
         self.marks[stream] = None if high is None else high - delay
 
@@ -207,15 +209,24 @@ class Oracle:
         """Every instant, in order; in a live run those that the query's watermark has passed."""
         every, holding = self._candidates()
         if live and not self.as_they_come:
-            marks = list(self.marks.values())
-            passed = None if None in marks else min(mark for mark in marks if mark is not None)
-            every = [key for key in every if self._closed(key, passed)]
+            every = [key for key in every if self._known() and self._passed(key)]
         elif holding:
             every = [key for key in every if key <= max(holding)]
         counted = {key[0] for key in every if key[1] not in {START, END}}
         # Equal closes are one evaluation: that of a count window is also that of a time window.
         every = [key for key in every if key[1] != END or key[0] not in counted]
         return sorted({key for key in every if holding and min(holding) <= key})
+
+    def _passed(self, key: Key) -> bool:
+        """Whether the watermark of every stream has passed an instant."""
+        return all(self._closed(key, mark) for mark in self.marks.values())
+
+    def _known(self) -> bool:
+        """Whether t0 is known: no stream can bring a lesser one."""
+        return self.query.t0 != "first" or all(
+            mark is not None and first is not None and first < mark
+            for mark, first in zip(self.marks.values(), self.firsts.values(), strict=True)
+        )
 
     def _candidates(self) -> tuple[list[Key], list[Key]]:
         """Moments at which the query may report, and those that it has a reason to report."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from headrace.testing import Played, play
 from tests.continuous.described import Event
 from tests.continuous.generators import XSD, Case, cases, lines, timed
 
+pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
 S = "http://x/s"
 COUNT = f"""
@@ -54,7 +56,12 @@ def by_stream(found: Played) -> dict[str, tuple[list[Element], list[Element | No
 def same_run(one: Played, other: Played) -> None:
     assert one.evaluations == other.evaluations
     assert by_stream(one) == by_stream(other)
-    assert one.counters == other.counters
+    # A stream of which nothing has come need not be counted.
+    one_counted, other_counted = (
+        {stream: each for stream, each in run.counters.items() if each.elements}
+        for run in (one, other)
+    )
+    assert one_counted == other_counted
 
 
 @st.composite
@@ -79,10 +86,8 @@ def steps(draw: st.DrawFn, case: Case) -> Steps:
 def test_any_cut_and_any_interleaving_give_the_same(
     case: Case, live: bool, more: st.DataObject
 ) -> None:
-    whole = played(case, live=live)
-    same_run(played(case, more.draw(steps(case)), live=live), whole)
-    each = [[(s, len(lines(event)))] for s, found in case.streams.items() for event in found]
-    same_run(played(case, each, live=live), whole)
+    cuts = st.one_of(steps(case), steps(case), st.integers(1, 4))
+    same_run(played(case, more.draw(cuts), live=live), played(case, live=live))
 
 
 @often

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from tests.continuous.oracle import Frame, Oracle, Reported
 from tests.continuous.snapshots import Row
 from tests.w3c.isomorphism import same
 
+pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
 BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 

@@ -262,3 +262,68 @@ def test_asking_emits_on_change() -> None:
         (8, []),
         (10, ["t"]),
     ]
+
+
+def test_a_count_window_beside_a_time_window() -> None:
+    windows = (Window(W, S, "time", 10, 10), Window(V, T, "elements", 1, 1))
+    both = "{{ WINDOW <{0}> {{ [{0}| ?x ?p ?y ] }} }}".format
+    query = Continuous(windows, f"SELECT ?x WHERE {{ {both(W)} UNION {both(V)} }}")
+    # Equal closes are one evaluation, and the closes between the first and the last are all there.
+    assert shown(play(query, "3a", "5b 10c 10d 35e")) == [
+        (5, "b"),
+        (10, "ac"),
+        (10, "ad"),
+        (20, "d"),
+        (30, "d"),
+        (35, "e"),
+    ]
+    # A [) window is over before the elements of its close come.
+    assert shown(play(replace(query, bounds="[)"), "3a", "5b 10c")) == [
+        (5, "b"),
+        (10, "ab"),
+        (10, "ac"),
+    ]
+
+
+def test_every_looks_at_a_count_window_at_its_latest_close() -> None:
+    query = Continuous((Window(W, S, "elements", 2, 2),), NAMES, report="every", period=5)
+    assert shown(play(query, "2a 7b 8c 15d 16e")) == [(10, "ab"), (15, "cd")]
+    strict = replace(query, pick="strict")
+    assert shown(play(strict, "2a 7b 8c 15d 16e")) == [(10, "ab"), (15, "ab"), (20, "cd")]
+
+
+def test_every_ends_when_nothing_new_comes_into_a_window_that_forgets_nothing() -> None:
+    query = Continuous((Window(W, S, "all"),), NAMES, report="every", period=5)
+    found = play(query, "2a 14b 12c 9d")
+    assert shown(found) == [(5, "a"), (10, "a"), (15, "abcd")]
+    assert late(found) == [9]
+
+
+def test_arrivals_as_they_come() -> None:
+    query = replace(sliding(5, None), report="on-arrival", order="arrival")
+    found = play(query, "2a 7b 4c 9d 1e")
+    assert shown(found) == [(2, "a"), (7, "b"), (7, "bc"), (9, "bd"), (9, "bd")]
+    assert [each.seq for each in found.reported] == [0, 0, 1, 0, 1]
+    assert late(found) == [1]
+
+
+def test_a_graph_is_made_of_what_is_new() -> None:
+    body = NAMES.replace("SELECT ?x", "SELECT ?x ?y")
+    query = replace(sliding(2, 2, body), emit="istream", made=(0, rdf.Iri("http://x/made"), 1))
+    found = play(query, "1a 3a 3b")
+    assert [len(each.rows) for each in found.reported] == [1, 1]
+    [row] = found.reported[1].rows
+    assert row[:2] == (rdf.Iri("http://x/b"), rdf.Iri("http://x/made"))
+
+
+def test_a_live_run_stops_at_the_watermark() -> None:
+    def live(query: Continuous, *texts: str) -> list[tuple[int, str]]:
+        streams = {iri: stream(text) for iri, text in zip((S, T), texts, strict=False)}
+        return shown(Oracle(query, streams).run(live=True))
+
+    assert live(sliding(5, 5), "3a 10b") == [(5, "a")]
+    assert live(sliding(5, 5), "3a 11b") == [(5, "a"), (10, "")]
+    assert live(replace(sliding(5, None), report="on-arrival"), "3a 5b") == [(3, "a")]
+    # t0 is not known before the watermark has passed it.
+    assert live(replace(sliding(5, 5), t0="first", delays={S: 5}), "3a 8b") == []
+    assert live(replace(sliding(5, 5), t0="first", delays={S: 5}), "3a 9b") == [(3, "a")]

@@ -115,7 +115,7 @@ def test_blank_nodes_are_told_apart_unless_the_stream_shares_them(tmp_path: Path
             pane = decoded(deployment, tmp_path / f"{file}.tnq", text)
             again = decoded(deployment, tmp_path / f"{file}.tnq", text)
             _, terms = frames(deployment, pane)
-            assert terms.equals(frames(deployment, again)[1])
+            assert terms.sort("id").equals(frames(deployment, again)[1].sort("id"))
             nodes |= {term for term in terms[TEXT] if term.startswith("_:")}
         labels[scope] = len(nodes)
     assert labels == {BlankNodes.ELEMENT: 4, BlankNodes.STREAM: 1}

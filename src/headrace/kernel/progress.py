@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from headrace.algebra.reporting import FIRST as FROM_FIRST
+from headrace.algebra.reporting import Every
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
 from headrace.planning.plan import Plan
@@ -45,8 +46,13 @@ class Progress:
     def start(cls, plan: Plan) -> Progress:
         """Before anything has come."""
         streams, t0 = len(plan.streams), plan.semantics.t0
+        # Where nothing lies on a grid, it does not matter where the grid begins.
+        on_grid = isinstance(plan.semantics.report, Every) or any(
+            window.slide is not None for window in plan.windows
+        )
+        first = None if on_grid else 0
         return cls(
-            origin=None if t0 == FROM_FIRST else t0,
+            origin=first if t0 == FROM_FIRST else t0,
             earliest=(None,) * streams,
             settled=(False,) * streams,
             counted=(0,) * len(plan.windows),

@@ -297,9 +297,12 @@ class Schedule:
         skipped = np.searchsorted(totals, now - window.frame.size, side="right")
         skipped = np.where(some, skipped, 0)
         opens, closes = np.full(seen.size, NEVER), np.full(seen.size, NEVER)
-        oldest, newest = moments[skipped[some]], moments[seen[some] - 1]
-        # Where elements are taken as they come, the first to come need not be the oldest.
-        opens[some], closes[some] = np.minimum(oldest, newest), np.maximum(oldest, newest)
+        if some.any():
+            # Where elements are taken as they come, the first to come need not be the oldest.
+            edges = np.stack([skipped[some], seen[some]], axis=1).ravel()
+            padded = np.append(moments, moments[-1])
+            opens[some] = np.minimum.reduceat(padded, edges)[::2]
+            closes[some] = np.maximum.reduceat(padded, edges)[::2]
         # A late element is not counted, so no watermark keeps a member out.
         never_closed = Ends(0, FOREVER // 2)
         return Span(opens, closes, members, seen, skipped=skipped, ends=never_closed)

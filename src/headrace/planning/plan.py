@@ -159,9 +159,10 @@ def _check(query: Query, source: Source | None) -> None:
     if semantics.scope is Scope.MATCH:
         _check_match(query, source)
     now = any(isinstance(window.frame, NowWindow) for window in query.windows)
-    if now and semantics.order is Order.ARRIVAL and len(query.windows) > 1:
+    arrivals = semantics.order is Order.ARRIVAL and isinstance(semantics.report, OnArrival)
+    if now and arrivals and len({window.stream for window in query.windows}) > 1:
         raise UnsupportedError(
-            "order=arrival and [NOW] beside another window have no meaning together",
+            "order=arrival and [NOW] beside another stream have no meaning together",
             source,
             first,
             hint="leave order=event-time, so that equal times have an order",

@@ -7,6 +7,7 @@ from typing import Final
 
 from headrace.errors import DataError
 from headrace.rdf.elements import Element
+from headrace.rdf.options import OnError, report
 from headrace.rdf.terms import Iri, Literal, Quad, Term
 from headrace.rdf.times import microseconds
 
@@ -14,7 +15,7 @@ GENERATED_AT: Final = Iri("http://www.w3.org/ns/prov#generatedAtTime")
 
 
 def timed_elements(
-    quads: Iterable[Quad], name: str, predicate: Iri = GENERATED_AT
+    quads: Iterable[Quad], name: str, on_error: OnError = None, predicate: Iri = GENERATED_AT
 ) -> Iterator[Element]:
     """The elements of a document: each named graph with its time, or the whole of it.
 
@@ -23,20 +24,31 @@ def timed_elements(
     element.
 
     Raises:
-        DataError: an element has no time, or several.
+        DataError: an element has no time, or several, and nobody is told of it.
     """
-    every = list(quads)
-    graphs = dict.fromkeys(quad.graph for quad in every if quad.graph is not None)
-    if not graphs:
-        if every:
-            yield _element(every, _times(every, predicate), name)
-        return
-    default = [quad for quad in every if quad.graph is None]
-    for graph in graphs:
-        about = [quad for quad in default if quad.subject == graph]
-        inside = [quad for quad in every if quad.graph == graph]
-        said = _times([quad for quad in (*about, *inside) if quad.subject == graph], predicate)
-        yield _element([*about, *inside], said or _times(inside, predicate), name)
+    for graph, statements in _graphs(list(quads)):
+        said = _times([quad for quad in statements if quad.subject == graph], predicate)
+        try:
+            element = _element(statements, said or _times(statements, predicate), name)
+        except DataError as error:
+            report(error, on_error)
+        else:
+            yield element
+
+
+def _graphs(quads: list[Quad]) -> Iterator[tuple[Term | None, list[Quad]]]:
+    """Each named graph with what the default graph says of it, or the only graph there is."""
+    inside: dict[Term, list[Quad]] = {}
+    about: dict[Term, list[Quad]] = {}
+    for quad in quads:
+        if quad.graph is None:
+            about.setdefault(quad.subject, []).append(quad)
+        else:
+            inside.setdefault(quad.graph, []).append(quad)
+    if not inside and quads:
+        yield None, quads
+    for graph, statements in inside.items():
+        yield graph, [*about.get(graph, ()), *statements]
 
 
 def _times(quads: Iterable[Quad], predicate: Iri) -> set[Term]:

@@ -1,0 +1,311 @@
+"""The engine as its users meet it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from headrace import DataError, Engine, Evaluation, QueryError, SettingError, UnsupportedError
+from headrace.functions.table import Functions
+from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, Term
+
+COUNT = "SELECT (COUNT(*) AS ?n) FROM STREAM <s> [RANGE 10s STEP 5s] { ?a ?b ?c }"
+NODES = "SELECT ?a FROM STREAM <s> [RANGE 10s STEP 10s] { ?a ?b ?c }"
+
+
+def numbers(found: list[Evaluation]) -> list[tuple[int, list[str]]]:
+    """Seconds, and the first column."""
+    return [(each.at // 1_000_000, [lexical(row[0]) for row in each.rows]) for each in found]
+
+
+def lexical(term: Term | None) -> str:
+    return term.lexical if isinstance(term, Literal) else str(term)
+
+
+def pushed(engine: Engine, text: str, *times: float) -> list[Evaluation]:
+    stream, query = engine.stream("s"), engine.register(text)
+    for time in times:
+        stream.push(f"<x:{time}> <x:p> <x:o> .", at=time)
+    engine.finish()
+    return list(query.results())
+
+
+def test_results_are_taken_once() -> None:
+    engine = Engine()
+    stream, query = engine.stream("s"), engine.register(COUNT)
+    stream.push("<x:a> <x:p> <x:o> .", at=1000)
+    stream.push("<x:b> <x:p> <x:o> .", at=6000)
+    engine.step()
+    assert numbers(list(query.results())) == [(5, ["1"])]
+    assert list(query.results()) == []
+    engine.finish()
+    assert numbers(list(query.results())) == [(10, ["2"]), (15, ["1"])]
+
+
+def test_times_are_milliseconds_iso_8601_or_datetimes() -> None:
+    engine = Engine()
+    stream, query = engine.stream("s"), engine.register(COUNT)
+    stream.push("<x:a> <x:p> <x:o> .", at=1000)
+    stream.push("<x:b> <x:p> <x:o> .", at="1970-01-01T00:00:01.5Z")
+    stream.push("<x:c> <x:p> <x:o> .", at=datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC))
+    stream.push("<x:d> <x:p> <x:o> .", at=2000.5)
+    engine.finish()
+    assert numbers(list(query.results()))[0] == (5, ["4"])
+    with pytest.raises(DataError, match="expected a time"):
+        stream.push("<x:a> <x:p> <x:o> .", at="soon")
+
+
+def test_an_element_is_text_of_any_format_or_statements() -> None:
+    engine = Engine()
+    stream, query = engine.stream("s"), engine.register(COUNT)
+    stream.push("@prefix : <x:> . :a :p :o, :u .", at=1000, syntax="text/turtle")
+    stream.push(Quad(Iri("x:b"), Iri("x:p"), Iri("x:o")), at=1000)
+    stream.push([Quad(Iri("x:c"), Iri("x:p"), Iri("x:o"))], at=1000)
+    with pytest.raises(DataError):
+        stream.push("nonsense", at=1000)
+    with pytest.raises(DataError, match="at least one statement"):
+        stream.push("", at=1000)
+    engine.finish()
+    assert numbers(list(query.results()))[0] == (5, ["4"])
+
+
+def test_blank_nodes_belong_to_their_element() -> None:
+    engine = Engine()
+    stream, query = engine.stream("s"), engine.register(NODES)
+    for _ in range(2):
+        stream.push(Quad(BlankNode("b"), Iri("x:p"), Iri("x:o")), at=1000)
+        stream.push("_:b <x:p> <x:o> .", at=1000)
+    engine.finish()
+    [found] = query.results()
+    assert len(set(found.rows)) == 4
+
+
+def test_callbacks_get_evaluations_as_they_come() -> None:
+    engine = Engine()
+    stream, found = engine.stream("s"), list[Evaluation]()
+    query = engine.register(COUNT).on_result(found.append)
+    stream.push("<x:a> <x:p> <x:o> .", at=1000)
+    stream.heartbeat(at=7000)
+    engine.step()
+    assert numbers(found) == [(5, ["1"])]
+    assert list(query.results()) == []
+
+
+def test_answers_can_be_followed_with_asyncio() -> None:
+    async def both() -> list[Evaluation]:
+        engine = Engine()
+        stream, query = engine.stream("s"), engine.register(COUNT)
+
+        async def send() -> None:
+            for second in (1, 6, 12):
+                await stream.send(f"<x:{second}> <x:p> <x:o> .", at=second * 1000)
+            engine.finish()
+
+        async def follow() -> list[Evaluation]:
+            return [each async for each in query]
+
+        return (await asyncio.gather(send(), follow()))[1]
+
+    assert [at for at, _ in numbers(asyncio.run(both()))] == [5, 10, 15, 20]
+
+
+def test_answers_are_data_frames_too() -> None:
+    [first, *_] = pushed(Engine(), COUNT, 1000)
+    assert first.to_polars()["n"].to_list() == [1]
+    assert first.to_pandas()["n"].tolist() == [1]
+    assert first.to_arrow().column("n").to_pylist() == [1]
+    assert first.time == datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)
+    assert first.bindings() == [{"n": Literal("1", "http://www.w3.org/2001/XMLSchema#integer")}]
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+def test_a_stream_that_nobody_has_declared_is_named_with_what_is_near() -> None:
+    engine = Engine()
+    engine.stream("http://ex/streams")
+    engine.register("SELECT * FROM STREAM <http://ex/stream> [RANGE 1s STEP 1s] { ?a ?b ?c }")
+    with pytest.raises(SettingError, match="did you mean <http://ex/streams>"):
+        engine.start()
+
+
+def test_a_wrong_query_is_refused_when_it_is_registered_and_leaves_nothing_behind() -> None:
+    engine = Engine()
+    with pytest.raises(QueryError):
+        engine.register("SELECT ?x FROM STREEM <s> [RANGE 1s STEP 1s] { ?x ?p ?o }")
+    with pytest.raises(UnsupportedError, match="x:twice") as raised:
+        engine.register(
+            "SELECT ?x FROM STREAM <s> [RANGE 1s STEP 1s] { ?x ?p ?o FILTER(<x:twice>(?o) > 1) }"
+        )
+    assert raised.value.column is not None
+    with pytest.raises(UnsupportedError, match="reads no stream"):
+        engine.register("SELECT * { ?a ?b ?c }")
+    assert engine.queries == {}
+
+
+def test_two_queries_of_one_name_are_refused() -> None:
+    engine = Engine()
+    engine.register(COUNT, name="n")
+    with pytest.raises(SettingError, match="'n' already"):
+        engine.register(NODES, name="n")
+
+
+def test_a_circle_of_queries_is_refused_and_shown() -> None:
+    engine = Engine()
+    text = (
+        "REGISTER STREAM <{}> AS CONSTRUCT {{ ?a ?b ?c }}"
+        " FROM STREAM <{}> [RANGE 1s STEP 1s] WHERE {{ ?a ?b ?c }}"
+    )
+    engine.register(text.format("a", "b"))
+    with pytest.raises(QueryError, match="circle: "):
+        engine.register(text.format("b", "a"))
+    assert list(engine.queries) == ["a"]
+
+
+# -- several queries --------------------------------------------------------------------------
+
+
+def test_a_query_that_fails_stops_alone_and_says_so_where_it_was() -> None:
+    product = "SELECT * FROM STREAM <s> [RANGE 10s STEP 10s] { ?a ?b ?c . ?d ?e ?f }"
+    for step in (True, False):
+        engine = Engine(max_rows=10)
+        stream = engine.stream("s")
+        failing, other = engine.register(product, name="f"), engine.register(COUNT, name="o")
+        for time in (1000, 2000, 11000, 12000, 13000, 14000, 25000):
+            stream.push(f"<x:{time}> <x:p> <x:o> .", at=time)
+            if step:
+                engine.step()
+        engine.finish()
+        found = list(failing.results())
+        assert [(each.at // 1_000_000, len(each.rows)) for each in found] == [(10, 4), (20, 0)]
+        assert found[1].error is not None
+        assert "would make 16 rows" in found[1].error
+        assert failing.error == found[1].error
+        assert [at for at, _ in numbers(list(other.results()))] == [5, 10, 15, 20, 25, 30]
+
+
+def test_a_query_that_is_registered_later_sees_what_comes_from_then_on() -> None:
+    engine = Engine()
+    stream, first = engine.stream("s"), engine.register(COUNT, name="first")
+    stream.push("<x:a> <x:p> <x:o> .", at=1000)
+    engine.step()
+    second = engine.register(COUNT, name="second")
+    stream.push("<x:b> <x:p> <x:o> .", at=2000)
+    engine.finish()
+    assert numbers(list(first.results()))[0] == (5, ["2"])
+    assert numbers(list(second.results()))[0] == (5, ["1"])
+
+
+def test_functions_of_ones_own_are_called_by_iri() -> None:
+    def twice(term: Term) -> Term:
+        assert isinstance(term, Literal)
+        return Literal(term.lexical * 2)
+
+    engine = Engine(functions=Functions().with_function("x:twice", twice, arity=1))
+    text = 'SELECT (<x:twice>("ab") AS ?x) FROM STREAM <s> [RANGE 10s STEP 10s] { ?a ?b ?c }'
+    [found] = pushed(engine, text, 1000)
+    assert found.rows == ((Literal("abab"),),)
+
+
+# -- live runs --------------------------------------------------------------------------------
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_silent_stream_holds_back_only_until_it_is_idle() -> None:
+    clock = Clock()
+    engine = Engine(live=True, clock=clock)
+    busy, silent = engine.stream("s"), engine.stream("t", idle="30s")
+    text = (
+        "SELECT (COUNT(*) AS ?n) FROM STREAM <s> [RANGE 10s STEP 10s]"
+        " FROM STREAM <t> [RANGE 10s STEP 10s] { ?a ?b ?c }"
+    )
+    query = engine.register(text)
+    engine.start()
+    busy.push("<x:a> <x:p> <x:o> .", at=1000)
+    busy.push("<x:b> <x:p> <x:o> .", at=11_000)
+    engine.step()
+    assert list(query.results()) == []
+    clock.now = 31_000_000
+    engine.step()
+    assert numbers(list(query.results())) == [(10, ["1"])]
+    silent.push("<x:c> <x:p> <x:o> .", at=5000)
+    busy.push("<x:d> <x:p> <x:o> .", at=21_000)
+    engine.step()
+    assert engine.counters["t"].late == 1
+
+
+def test_an_idle_time_out_needs_a_clock() -> None:
+    with pytest.raises(SettingError, match="live"):
+        Engine().stream("s", idle="5s")
+
+
+def test_in_a_live_run_the_clock_says_what_is_too_far_ahead() -> None:
+    clock = Clock()
+    engine = Engine(live=True, clock=clock, settings={"max_ahead": "1h"})
+    stream, _ = engine.stream("s"), engine.register(COUNT)
+    stream.push("<x:a> <x:p> <x:o> .", at=3_600_001)
+    stream.push("<x:b> <x:p> <x:o> .", at=3_600_000)
+    stream.push("<x:c> <x:p> <x:o> .")
+    assert [each.reason for each in engine.rejected] == [
+        "its time is more than max_ahead = 1h ahead of the clock"
+    ]
+    assert engine.counters["s"].elements == 3
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def test_a_run_reads_the_files_of_its_streams(tmp_path: Path) -> None:
+    (tmp_path / "1.tnq").write_text("1000\t<x:a> <x:p> <x:o> .\n")
+    (tmp_path / "2.tnq").write_text("6000\t<x:b> <x:p> <x:o> .\n")
+    (tmp_path / "notes.txt").write_text("not RDF")
+    for source in (str(tmp_path), f"{tmp_path}/*.tnq"):
+        engine = Engine()
+        engine.stream("s", source=source)
+        query = engine.register(COUNT)
+        seen = list[str]()
+        engine.run(once=True, progress=seen.append)
+        assert numbers(list(query.results())) == [(5, ["1"]), (10, ["2"]), (15, ["1"])]
+        assert seen[-1] == "2 elements"
+
+
+def test_graphs_say_when_they_happened(tmp_path: Path) -> None:
+    prov = "@prefix prov: <http://www.w3.org/ns/prov#> . @prefix : <x:> ."
+    at = '"1970-01-01T00:00:0{}Z"'
+    (tmp_path / "a.trig").write_text(
+        f"{prov} :g prov:generatedAtTime {at.format(1)} . :g {{ :a :p :o }}"
+        f" :h {{ :b :p :o . :h prov:generatedAtTime {at.format(6)} }} :i {{ :c :p :o }}"
+    )
+    (tmp_path / "b.ttl").write_text(f"{prov} :d :p :o ; prov:generatedAtTime {at.format(7)} .")
+    engine = Engine()
+    engine.stream("s", source=str(tmp_path))
+    text = (
+        "SELECT ?x FROM NAMED WINDOW <w> ON <s> [RANGE 5s STEP 5s]"
+        " { WINDOW <w> { { ?x <x:p> ?o } UNION { GRAPH ?g { ?x <x:p> ?o } } } }"
+    )
+    query = engine.register(text)
+    engine.run(once=True)
+    [problem] = engine.rejected
+    assert "expected one event time in an element, found none" in problem.reason
+    assert engine.counters["s"].rejected == 1
+    assert numbers(list(query.results())) == [(5, ["<x:a>"]), (10, ["<x:b>", "<x:d>"])]
+
+
+def test_a_source_that_is_not_there_is_named() -> None:
+    engine = Engine()
+    engine.stream("s", source="/nowhere/*.tnq")
+    engine.register(COUNT)
+    with pytest.raises(SettingError, match="/nowhere"):
+        engine.run(once=True)
+    with pytest.raises(SettingError, match="once=True"):
+        engine.run(once=False)
