@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from headrace.algebra.operators import Service
@@ -270,9 +271,10 @@ class Engine:
         in_step_order(
             [*(self._plan(each.name, each.parsed) for each in self._queries.values()), plan]
         )
-        self._queries[name] = query
         if self._runner is not None:
+            self._check_streams([*(each.plan for each in self._runner.kernel.queries), plan])
             self._runner.kernel.register(plan)
+        self._queries[name] = query
         return query
 
     def _plan(self, name: str, parsed: Parsed) -> Plan:
@@ -366,11 +368,14 @@ class Engine:
 
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed."""
+        kernel = self.runner.kernel
+        if kernel.around.static.frame is not self.static.quads:  # it has grown since
+            kernel.around = replace(kernel.around, static=Quads(self.static.quads))
         self._publish(self.runner.step())
 
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""
-        self._publish(self.runner.step())
+        self.step()
         self._publish(self.runner.finish())
         for query in self._queries.values():
             query._end()

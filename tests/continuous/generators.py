@@ -264,11 +264,20 @@ def queries(draw: st.DrawFn, group: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A query as data and as text, with the streams that it reads."""
+    """A query as data and as text, with the streams that it reads.
+
+    Attributes:
+        query: as data.
+        dialect: of its text.
+        streams: what it reads.
+        registered: whether its text says when it reports and what it emits. Then all else that
+            can be chosen is as the profile of the dialect has it.
+    """
 
     query: Continuous
     dialect: Dialect
     streams: Streams
+    registered: bool = False
 
     @property
     def text(self) -> str:
@@ -280,7 +289,11 @@ class Case:
         body = body.replace("[| ", "").replace(" ]", " .")
         if self.query.made is not None:
             body = body.replace(EVERYTHING, f"CONSTRUCT {{ ?x {MADE} ?y }}", 1)
-        return _in_dialect(body, self.query.windows, self.dialect)
+        text = _in_dialect(body, self.query.windows, self.dialect)
+        if not self.registered:
+            return text
+        every = f" COMPUTED EVERY {self.query.period}ms" if self.query.report == "every" else ""
+        return f"REGISTER {self.query.emit.upper()} q{every} AS {text}"
 
     @property
     def settings(self) -> dict[str, str]:
@@ -298,6 +311,8 @@ class Case:
             "pick": query.pick,
             "order": query.order,
         }
+        if self.registered:
+            settings = {}
         if query.max_ahead is not None:
             settings["max_ahead"] = f"{query.max_ahead}ms"
         return settings | {f"delay.{s}": f"{delay}ms" for s, delay in query.delays.items()}
@@ -356,6 +371,28 @@ def cases(draw: st.DrawFn, *, most: int = 16) -> Case:
     query = draw(_reporting(windows, draw(queries(group)), static, plain=not named))
     streams = {stream: draw(events(named=named, most=most)) for stream in sorted(set(on))}
     return Case(query, dialect, streams)
+
+
+def as_registered(case: Case) -> Case:
+    """The same windows and body, with the defaults of the dialect."""
+    query = case.query
+    closes = any(window.slides or window.counts for window in query.windows)
+    report: Report = "on-close" if closes else "on-arrival"
+    if query.report == "every":
+        report = "every"
+    default = Continuous(
+        query.windows,
+        query.body,
+        query.made,
+        report,
+        query.period,
+        query.emit,
+        non_empty="answer" if report == "on-arrival" else "off",
+        delays=query.delays,
+        max_ahead=query.max_ahead,
+        static=query.static,
+    )
+    return Case(default, case.dialect, case.streams, registered=True)
 
 
 def _windows(

@@ -18,7 +18,7 @@ from headrace.rdf.terms import Literal
 from headrace.results.evaluations import Evaluation
 from headrace.testing import play
 from tests.continuous.described import Event
-from tests.continuous.generators import Case, cases
+from tests.continuous.generators import Case, as_registered, cases
 from tests.continuous.oracle import Frame, Oracle, Reported
 from tests.continuous.snapshots import Row
 from tests.w3c.isomorphism import same
@@ -63,9 +63,7 @@ def elements(found: Iterable[tuple[str, Element | None]]) -> Counter[object]:
     )
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cases(), st.booleans())
-def test_the_engine_agrees_with_the_definitions(case: Case, live: bool) -> None:
+def compare(case: Case, *, live: bool = False) -> None:
     theirs = Oracle(case.query, case.streams).run(live=live)
     ours = play(
         [case.text],
@@ -84,3 +82,15 @@ def test_the_engine_agrees_with_the_definitions(case: Case, live: bool) -> None:
         assert elements((each.stream, each.element) for each in ours.late) == events(theirs.late)
     rejected = elements((each.stream, each.element) for each in ours.rejected)
     assert rejected == events(theirs.rejected)
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases(), st.booleans())
+def test_the_engine_agrees_with_the_definitions(case: Case, live: bool) -> None:
+    compare(case, live=live)
+
+
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases().map(as_registered))
+def test_it_does_so_by_what_the_text_and_the_profile_say(case: Case) -> None:
+    compare(case)

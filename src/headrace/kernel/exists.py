@@ -12,7 +12,7 @@ from collections.abc import Callable
 import polars as pl
 
 from headrace.algebra.expressions import Exists, Variable
-from headrace.algebra.operators import Bgp, Filter, Graph, Join, Operator, Union
+from headrace.algebra.operators import Bgp, Filter, Graph, Join, Operator, Union, Window
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import certain, mentioned, possible
 from headrace.algebra.substitution import substituted
@@ -50,7 +50,7 @@ def is_plain(pattern: Operator) -> bool:
             return is_plain(left) and is_plain(right)
         case Union(branches):
             return all(is_plain(branch) for branch in branches)
-        case Graph(_, source):
+        case Graph(_, source) | Window(_, source):
             return is_plain(source)
         case Filter(condition, source):
             nested = any(isinstance(part, Exists) for part in parts(condition))

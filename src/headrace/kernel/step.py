@@ -77,10 +77,6 @@ class Kernel:
         self.queries.append(Standing(plan, self._position))
         self._arrange()
 
-    def remove(self, name: str) -> None:
-        """Take a query away."""
-        self.queries = [each for each in self.queries if each.plan.name != name]
-
     def _arrange(self) -> None:
         order = in_step_order([query.plan for query in self.queries])
         self.queries = [self.queries[place] for place in order]
