@@ -399,7 +399,8 @@ class Engine:
     def counters(self) -> Mapping[str, Counters]:
         """How many elements of each stream have come, were late, or were rejected."""
         feeds = self._runner.feeds if self._runner else {}
-        return {stream.value: feed.counters for stream, feed in feeds.items()}
+        came = {stream.value: feed.counters for stream, feed in feeds.items()}
+        return {**dict.fromkeys(self._streams, Counters()), **came}
 
     @property
     def late(self) -> list[LateElement]:

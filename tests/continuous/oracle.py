@@ -28,7 +28,7 @@ class Seen(NamedTuple):
     """An element that was not rejected, and its stream's watermark when it came.
 
     Its rank is its time in the order of instants: its own, or with `order=arrival` the greatest
-    of its stream so far.
+    of its stream so far, heartbeats included.
     """
 
     time: int
@@ -86,7 +86,6 @@ class Oracle:
 
     def _arrive(self, stream: str, events: Sequence[Event]) -> None:
         high: int | None = None
-        greatest: int | None = None
         ahead, delay = self.query.max_ahead, self.query.delays.get(stream, 0)
         for position, (time, quads) in enumerate(events):
             if high is not None and ahead is not None and time > high + ahead:
@@ -95,8 +94,7 @@ class Oracle:
             mark = None if high is None or self.as_they_come else high - delay
             high = time if high is None else max(high, time)
             if quads:
-                greatest = time if greatest is None else max(greatest, time)
-                rank = greatest if self.as_they_come else time
+                rank = high if self.as_they_come else time
                 self.seen.append(Seen(time, stream, position, quads, mark, rank))
         self.marks[stream] = None if high is None else high - delay
 

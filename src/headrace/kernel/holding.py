@@ -42,6 +42,11 @@ class Rules:
             case report:
                 assert_never(report)
 
+    def ends_of(self, window: PlannedWindow) -> Ends:
+        """The same for one window; what is not a stretch of time holds its own instant."""
+        ends = self.ends
+        return ends if isinstance(window.frame, TimeWindow) else Ends(ends.low, 0)
+
     @property
     def instants(self) -> Grid | None:
         """The grid of the instants, if the query says how often."""
@@ -82,17 +87,18 @@ class Rules:
             return elements.times < watermarks
         if sliding is not None:
             first, last = sliding.first(elements.times), sliding.last(elements.times)
-            return (first <= last) & (first <= self.ends.closed_by(watermarks))
-        first, last = self._moments(window, elements.times)
-        return (first <= last) & (first <= self.ends.closed_by(watermarks))
+        else:
+            first, last = self._moments(window, elements.times)
+        return (first <= last) & (first <= self.ends_of(window).closed_by(watermarks))
 
     def _moments(self, window: PlannedWindow, times: Times) -> tuple[Times, Times]:
         """The first and last instant at which a window that moves with time holds moments."""
         grid = self.instants or Grid(1)  # with other windows' closes, any moment may be one
-        first = grid.from_(times - self.ends.high)
+        ends = self.ends_of(window)
+        first = grid.from_(times - ends.high)
         match window.frame:
             case TimeWindow(width):
-                return first, grid.to(times + width - self.ends.low - 1)
+                return first, grid.to(times + width - ends.low - 1)
             case NowWindow():
                 return grid.from_(times), grid.to(times)
             case AllWindow() | CountWindow():
@@ -104,22 +110,22 @@ class Rules:
 
     def held(self, window: PlannedWindow, elements: Elements, delay: int) -> tuple[int, int] | None:
         """The first and the last instant by time whose windows hold one of some elements."""
-        if len(elements) == 0:
-            return None
+        if len(elements) == 0 or isinstance(window.frame, CountWindow):
+            return None  # a count window holds what it does when it closes
         times, watermarks = elements.times, elements.highs - delay
         sliding = self.sliding(window)
         without_gaps = sliding is not None and sliding.closes.step <= sliding.width
         if sliding and without_gaps and not self.instants and elements.all_in_time(delay):
             # No window that would hold one has closed: the earliest and the latest say it all.
             return sliding.first(int(times.min())), sliding.last(int(times.max()))
-        open_from = self.ends.closed_by(watermarks) + 1
+        open_from = self.ends_of(window).closed_by(watermarks) + 1
         if sliding is not None:
             first = np.maximum(sliding.first(times), sliding.closes.from_(open_from))
             last = sliding.last(times)
         elif self.instants is not None:
             first, last = self._moments(window, times)
             first = np.maximum(first, self.instants.from_(open_from))
-            if isinstance(window.frame, AllWindow | CountWindow):
+            if isinstance(window.frame, AllWindow):
                 last = first
         else:
             return None  # on close, only windows that close make instants
@@ -137,3 +143,9 @@ class Rules:
         strict = 1 if self.plan.semantics.pick is Pick.STRICT else 0
         until = last + sliding.closes.step - 1 + strict
         return self.instants.from_(first + strict), self.instants.to(until)
+
+    def picks(self, close: int) -> int:
+        """The first instant that takes a close."""
+        assert self.instants is not None, "the query says how often"
+        strict = 1 if self.plan.semantics.pick is Pick.STRICT else 0
+        return self.instants.from_(close + strict)

@@ -95,12 +95,17 @@ class Schedule:
 
     def _moments(self) -> tuple[Times, Times | None, Progress]:
         """The times of the instants, how many elements in order each sees, and the progress."""
-        timed, progress = self._by_time()
+        progress = self.progress
         if isinstance(self.plan.semantics.report, OnChange):
             return self._changes(progress)
         if not reports_arrivals(self.plan):
+            timed, progress = self._by_time(self._with_count_closes(progress))
             return timed, None, progress
         caused, cuts, progress = self._by_elements(progress)
+        if caused.size and self.rules.by_time:
+            # Between the closes of count windows, others close too.
+            progress = progress.holds(int(caused[0]), int(caused[-1]))
+        timed, progress = self._by_time(progress)
         if timed.size == 0:
             return caused, cuts, progress
         before = np.searchsorted(self._order[2], timed + self.rules.ends.high, side="right")
@@ -110,21 +115,32 @@ class Schedule:
         )
         return both[:, 0], both[:, 1], progress
 
-    def _by_time(self) -> tuple[Times, Progress]:
+    def _with_count_closes(self, progress: Progress) -> Progress:
+        """Take note of the instants that take closes of count windows."""
+        for window in self.plan.windows:
+            if isinstance(window.frame, CountWindow):
+                closes = self._log(window).times[self._closing(window)]
+                closes = closes[closes <= self.limit]
+                if closes.size:
+                    first, last = int(closes.min()), int(closes.max())
+                    progress = progress.holds(self.rules.picks(first), self.rules.picks(last))
+        return progress
+
+    def _by_time(self, progress: Progress) -> tuple[Times, Progress]:
         """The moments at which windows close, or as often as the query says."""
-        first, last = self.progress.first, self.progress.last
-        if not self.rules.by_time or first is None or last is None:
-            return np.empty(0, np.int64), self.progress
-        reported = self.progress.reported
+        first, last = progress.first, progress.last
+        grids = [self.rules.instants] if self.rules.instants else self._closes()
+        if not self.rules.by_time or first is None or last is None or not grids:
+            return np.empty(0, np.int64), progress
+        reported = progress.reported
         start = first if reported is None else max(first, reported + 1)
         live = self.reached.live and not self.reached.ended
         until = self.limit if live else min(self.limit, last)
-        grids = [self.rules.instants] if self.rules.instants else self._closes()
         times = [grid.between(start, until) for grid in grids]
         found = times[0] if len(times) == 1 else np.unique(np.concatenate(times))
         if found.size == 0:
-            return found, self.progress
-        return found, replace(self.progress, reported=int(found[-1]))
+            return found, progress
+        return found, replace(progress, reported=int(found[-1]))
 
     def _closes(self) -> list[Grid]:
         sliding = [self.rules.sliding(window) for window in self.plan.windows]
@@ -161,10 +177,18 @@ class Schedule:
         moments = times[found]
         if self.by_arrival:
             before = NEVER if self.progress.reported is None else self.progress.reported
-            # Time goes by with every element that has come, also one that causes no instant.
-            moments = np.maximum(np.maximum.accumulate(times), before)[found]
+            # Time goes by with all that has come, heartbeats too.
+            heard = np.concatenate([log.highs for log in self.logs])[self._merged_places()]
+            reached = np.maximum.accumulate(np.maximum(times, heard))
+            moments = np.maximum(reached, before)[found]
             return moments, found + 1, replace(progress, position=self._latest())
         return moments, found + 1, replace(progress, released=self._released(moments))
+
+    def _merged_places(self) -> Times:
+        """Where each element of the order stands among the elements of all logs."""
+        offsets = np.cumsum([0, *(len(log) for log in self.logs[:-1])])
+        streams, places, _ = self._order
+        return offsets[streams] + places
 
     def _new(self, log: Elements) -> Flags:
         """Which elements have not been looked at and may be now."""
@@ -216,7 +240,8 @@ class Schedule:
         """How many members each instant sees."""
         if cuts is None:
             moments = self._log(window).times[members]
-            return np.searchsorted(moments, times + self.rules.ends.high, side="right")
+            until = times + self.rules.ends_of(window).high
+            return np.searchsorted(moments, until, side="right")
         streams, places, _ = self._order
         among = np.zeros(len(self._log(window)), np.bool_)
         among[members] = True
@@ -226,15 +251,19 @@ class Schedule:
 
     # -- windows ---------------------------------------------------------------------------
 
+    @property
+    def _is_strict(self) -> bool:
+        """Whether an instant takes the close before it, and not one at the same time."""
+        return self.rules.instants is not None and self.plan.semantics.pick is Pick.STRICT
+
     def _span(self, window: PlannedWindow, times: Times, cuts: Times | None) -> Span:
         """What a window is at each instant."""
         members = self._members(window)
         moments = self._log(window).times[members]
-        ends = self.rules.ends
+        ends = self.rules.ends_of(window)
         sliding = self.rules.sliding(window)
         if sliding is not None and self.rules.by_time:
-            strict = self.rules.instants and self.plan.semantics.pick is Pick.STRICT
-            closes = sliding.closes.to(times - 1 if strict else times)
+            closes = sliding.closes.to(times - 1 if self._is_strict else times)
             opens = closes - sliding.width
             upper = np.searchsorted(moments, closes + ends.high, side="right")
             return Span(opens, closes, members, upper, since=opens + ends.low, ends=ends)
@@ -253,7 +282,7 @@ class Schedule:
                 never = np.full(times.size, NEVER)
                 return Span(never, times, members, upper, since=never, ends=ends)
             case CountWindow():
-                return self._count_span(window, upper)
+                return self._count_span(window, times, upper)
             case frame:
                 assert_never(frame)
 
@@ -284,11 +313,13 @@ class Schedule:
         step = window.frame.step
         return members[totals // step > (totals - weights) // step]
 
-    def _count_span(self, window: PlannedWindow, seen: Times) -> Span:
+    def _count_span(self, window: PlannedWindow, times: Times, seen: Times) -> Span:
         assert isinstance(window.frame, CountWindow), "only these count"
         members, _, totals = self._counts(window)
         moments = self._log(window).times[members]
-        if isinstance(self.plan.semantics.report, OnClose):
+        if self.rules.by_time:
+            if self._is_strict:
+                seen = np.searchsorted(moments, times - 1, side="right")
             closing = np.flatnonzero(np.isin(members, self._closing(window)))
             latest = np.searchsorted(closing, seen - 1, side="right")
             seen = np.concatenate(([0], closing + 1))[latest]

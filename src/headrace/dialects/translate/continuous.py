@@ -189,6 +189,9 @@ class ContinuousTranslator(QueryTranslator):
     def finished(self, query: Query) -> Query:
         """Add windows, registration and semantics."""
         semantics = applied(self._semantics(), self.settings)
+        if isinstance(semantics.report, OnArrival) and "non_empty" not in self.settings:
+            # Most arrivals complete no match: to report each of them would bury the answers.
+            semantics = replace(semantics, non_empty=NonEmpty.ANSWER)
         self._check_report(semantics)
         self._note_registration(query)
         self._note_windows(query.pattern)
@@ -201,9 +204,6 @@ class ContinuousTranslator(QueryTranslator):
 
     def _semantics(self) -> Semantics:
         semantics = replace(self.profile.semantics, report=self._report())
-        if isinstance(semantics.report, OnArrival):
-            # Most arrivals complete no match: to report each of them would bury the answers.
-            semantics = replace(semantics, non_empty=NonEmpty.ANSWER)
         return semantics if self._emit is None else replace(semantics, emit=self._emit)
 
     def _report(self) -> Report:
