@@ -221,9 +221,14 @@ class Oracle:
 
     def _known(self) -> bool:
         """Whether t0 is known: no stream can bring a lesser one."""
-        return self.query.t0 != "first" or all(
-            mark is not None and first is not None and first < mark
-            for mark, first in zip(self.marks.values(), self.firsts.values(), strict=True)
+        grids = self.query.report == "every" or any(each.slides for each in self.query.windows)
+        return (
+            self.query.t0 != "first"
+            or not grids
+            or all(
+                mark is not None and first is not None and first < mark
+                for mark, first in zip(self.marks.values(), self.firsts.values(), strict=True)
+            )
         )
 
     def _candidates(self) -> tuple[list[Key], list[Key]]:

@@ -106,6 +106,8 @@ class Schedule:
             # Between the closes of count windows, others close too.
             progress = progress.holds(int(caused[0]), int(caused[-1]))
         timed, progress = self._by_time(progress)
+        if self.rules.ends.high == 0:  # else a window closes before the elements of that time
+            timed = timed[~np.isin(timed, caused)]  # equal closes are one evaluation
         if timed.size == 0:
             return caused, cuts, progress
         before = np.searchsorted(self._order[2], timed + self.rules.ends.high, side="right")
