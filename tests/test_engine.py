@@ -11,6 +11,7 @@ import pytest
 from headrace import DataError, Engine, Evaluation, QueryError, SettingError, UnsupportedError
 from headrace.functions.table import Functions
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, Term
+from headrace.testing import play
 
 COUNT = "SELECT (COUNT(*) AS ?n) FROM STREAM <s> [RANGE 10s STEP 5s] { ?a ?b ?c }"
 NODES = "SELECT ?a FROM STREAM <s> [RANGE 10s STEP 10s] { ?a ?b ?c }"
@@ -52,10 +53,12 @@ def test_times_are_milliseconds_iso_8601_or_datetimes() -> None:
     stream.push("<x:b> <x:p> <x:o> .", at="1970-01-01T00:00:01.5Z")
     stream.push("<x:c> <x:p> <x:o> .", at=datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC))
     stream.push("<x:d> <x:p> <x:o> .", at=2000.5)
-    engine.finish()
-    assert numbers(list(query.results()))[0] == (5, ["4"])
     with pytest.raises(DataError, match="expected a time"):
         stream.push("<x:a> <x:p> <x:o> .", at="soon")
+    engine.finish()
+    assert numbers(list(query.results()))[0] == (5, ["4"])
+    with pytest.raises(SettingError, match="has ended"):
+        stream.push("<x:a> <x:p> <x:o> .", at=9000)
 
 
 def test_an_element_is_text_of_any_format_or_statements() -> None:
@@ -210,6 +213,75 @@ def test_functions_of_ones_own_are_called_by_iri() -> None:
     assert found.rows == ((Literal("abab"),),)
 
 
+def test_what_a_stream_is_called_is_said_once() -> None:
+    makes = (
+        "REGISTER STREAM <o> AS CONSTRUCT { ?a ?b ?c }"
+        " FROM STREAM <s> [RANGE 1s STEP 1s] WHERE { ?a ?b ?c }"
+    )
+    engine = Engine()
+    engine.stream("o")
+    with pytest.raises(SettingError, match="declared as a stream of its own already"):
+        engine.register(makes)
+    engine = Engine()
+    engine.register(makes, name="first")
+    with pytest.raises(SettingError, match="declared by 'first' already"):
+        engine.register(makes, name="second")
+    with pytest.raises(SettingError, match="what a query makes"):
+        engine.stream("o")
+
+
+def test_queries_that_want_a_stream_in_different_ways_are_refused() -> None:
+    engine = Engine()
+    engine.stream("s")
+    engine.register(COUNT, name="a")
+    engine.register(NODES, name="b", settings={"blank_nodes": "stream"})
+    with pytest.raises(SettingError, match="'a' and 'b' read <s> and differ in 'blank_nodes'"):
+        engine.start()
+
+
+def test_a_delay_of_no_stream_is_refused_and_one_of_the_run_goes_first() -> None:
+    engine = Engine(settings={"delay.typo": "5s"})
+    engine.stream("s")
+    engine.register(COUNT)
+    with pytest.raises(SettingError, match=r"delay\.typo"):
+        engine.start()
+    engine = Engine(settings={"delay": "0s"})
+    stream, query = engine.stream("s", delay="1h"), engine.register(COUNT)
+    stream.push("<x:a> <x:p> <x:o> .", at=1000)
+    stream.heartbeat(at=6000)
+    engine.step()
+    assert len(list(query.results())) == 1
+
+
+def test_those_that_read_a_query_that_stopped_go_on() -> None:
+    engine = Engine(max_rows=10)
+    stream = engine.stream("s")
+    engine.register(
+        "REGISTER STREAM <bad> AS CONSTRUCT { ?a ?b ?f } FROM STREAM <s> [RANGE 10s STEP 10s]"
+        " WHERE { ?a ?b ?c . ?d ?e ?f }"
+    )
+    reader = engine.register(
+        "REGISTER QUERY n AS SELECT (COUNT(*) AS ?n) FROM STREAM <bad> [RANGE 10s STEP 10s]"
+        " FROM STREAM <s> [RANGE 10s STEP 10s] WHERE { ?a ?b ?c }"
+    )
+    for second in range(1, 60, 2):
+        stream.push(f"<x:{second}> <x:p> <x:o> .", at=second * 1000)
+        engine.step()
+    assert engine.queries["bad"].error is not None
+    assert [at for at, _ in numbers(list(reader.results()))] == [10, 20, 30, 40, 50]
+
+
+def test_terms_of_late_elements_outlive_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.kernel.step._FORGET_FROM", 5)
+    engine = Engine()
+    stream, _ = engine.stream("s"), engine.register(COUNT)
+    for number in range(60):
+        late = 20_000 if number % 7 == 6 else 0
+        stream.push(f"<x:{number}> <x:p> <x:o{number}> .", at=number * 1000 - late)
+        engine.step()
+    assert len(engine.late) == 8
+
+
 # -- live runs --------------------------------------------------------------------------------
 
 
@@ -309,3 +381,42 @@ def test_a_source_that_is_not_there_is_named() -> None:
         engine.run(once=True)
     with pytest.raises(SettingError, match="once=True"):
         engine.run(once=False)
+
+
+def test_several_sources_are_one_stream(tmp_path: Path) -> None:
+    for name, time in (("a", 1000), ("b", 2000)):
+        (tmp_path / f"{name}.tnq").write_text(f"{time}\t<x:{name}> <x:p> <x:o> .\noops\n")
+    engine = Engine()
+    engine.stream("s", source=[str(tmp_path / "a.tnq"), str(tmp_path / "b.tnq")])
+    query = engine.register(COUNT)
+    engine.run(once=True)
+    assert numbers(list(query.results()))[0] == (5, ["2"])
+    places = [each.reason.split(": ")[0].rpartition("/")[2] for each in engine.rejected]
+    assert places == ["a.tnq:2:1", "b.tnq:2:1"]
+
+
+def test_what_is_about_no_graph_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.trig"
+    path.write_text(
+        "<x:g> <http://www.w3.org/ns/prov#generatedAtTime> '1970-01-01T00:00:01Z' . "
+        "<x:g> { <x:a> <x:p> <x:o> } <x:lost> <x:p> <x:o> ."
+    )
+    engine = Engine()
+    engine.stream("s", source=str(path))
+    engine.register(COUNT)
+    engine.run(once=True)
+    assert "1 statements of the default graph" in engine.rejected[0].reason
+
+
+def test_what_looks_like_chance_does_not_depend_on_the_cut() -> None:
+    stream = (
+        "1000\t<x:a> <x:p> <x:b> .\n7000\t<x:a> <x:p> <x:b> .\n"
+        "8000\t<x:b> <x:q> <x:c> <x:g> .\n12000\t<x:a> <x:p> <x:b> .\n"
+    )
+    text = (
+        "SELECT ?a ?x ?r ?u (BNODE() AS ?n) FROM STREAM <s> [RANGE 5s STEP 5s] { ?a <x:p> ?b"
+        " OPTIONAL { GRAPH <x:g> { ?b <x:q> ?x } } BIND(RAND() AS ?r) BIND(UUID() AS ?u) }"
+    )
+    whole = play([text], {"s": stream})
+    assert whole.evaluations == play([text], {"s": stream}, batches=1).evaluations
+    assert len({row[2] for each in whole.evaluations for row in each.rows}) == 3

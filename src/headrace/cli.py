@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -180,6 +181,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         run_once,
         write_late,
         write_rejected,
+        written,
     )
 
     with failing():
@@ -190,18 +192,23 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         chosen = settings_of(settings or [])
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
-            dict(map(_named_source, stream or [])),
+            _sources(stream or []),
             [_static_file(each) for each in static or []],
             chosen,
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
             timeout,
         )
-        with publisher(out, lambda each: typer.echo(evaluation_text(each), nl=False)) as publish:
+        show = partial(typer.echo, nl=False)
+        with (
+            written(late) as late_file,
+            written(rejected) as rejected_file,
+            publisher(out, lambda each: show(evaluation_text(each))) as publish,
+        ):
             outcome = run_once(job, publish, _progress_line())
-        if late is not None:
-            write_late(outcome.late, late)
-        if rejected is not None:
-            write_rejected(outcome.rejected, rejected)
+            if late_file is not None:
+                write_late(outcome.late, late_file)
+            if rejected_file is not None:
+                write_rejected(outcome.rejected, rejected_file)
         for text in conclusion(outcome):
             typer.echo(text, err=True)
     if outcome.stopped:
@@ -210,7 +217,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def conclusion(outcome: Outcome) -> Iterator[str]:
     """What is said at the end of a run."""
-    yield f"{outcome.evaluations:,} evaluations"
+    failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
+    yield f"{outcome.evaluations:,} evaluations{failed}"
     for iri, counters in outcome.counters.items():
         yield (
             f"<{iri}>: {counters.elements:,} elements, {counters.late:,} late, "
@@ -241,6 +249,14 @@ def _progress_line() -> Callable[[str], None]:
             typer.echo(f"{text} in {now - began:.0f} s", err=True)
 
     return show
+
+
+def _sources(options: list[str]) -> dict[str, list[str]]:
+    """The sources of each stream, in the order in which they are given."""
+    sources: dict[str, list[str]] = {}
+    for name, source in map(_named_source, options):
+        sources.setdefault(name, []).append(source)
+    return sources
 
 
 def _named_source(text: str) -> tuple[str, str]:

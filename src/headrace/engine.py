@@ -16,7 +16,14 @@ from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.errors import DataError, SettingError, listing, nearest
 from headrace.functions.table import Functions
-from headrace.inline import Counters, InlineRunner, LateElement, RejectedElement, StreamFeed
+from headrace.inline import (
+    Counters,
+    InlineRunner,
+    LateElement,
+    RejectedElement,
+    StreamFeed,
+    check_readers,
+)
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluations import evaluations
@@ -46,9 +53,10 @@ def _now() -> int:
 class Query:
     """A registered query and what it has reported."""
 
-    def __init__(self, name: str, parsed: Parsed) -> None:
+    def __init__(self, name: str, parsed: Parsed, settings: Mapping[str, str]) -> None:
         """Begin with no results."""
         self.name = name
+        self.settings = settings
         self.parsed = parsed
         self.error: str | None = None
         self._results: deque[Evaluation] = deque()
@@ -92,14 +100,19 @@ class Stream:
     """A stream that elements are pushed to."""
 
     def __init__(
-        self, engine: Engine, iri: str, delay: int | None, idle: int | None, source: str | None
+        self,
+        engine: Engine,
+        iri: str,
+        delay: int | None,
+        idle: int | None,
+        sources: tuple[str, ...],
     ) -> None:
         """Belong to an engine."""
         self._engine = engine
         self.iri = iri
         self.delay = delay
         self.idle = idle
-        self.source = source
+        self.sources = sources
 
     def push(
         self,
@@ -199,6 +212,7 @@ class Engine:
         self._streams: dict[str, Stream] = {}
         self._queries: dict[str, Query] = {}
         self._runner: InlineRunner | None = None
+        self._ended = False
 
     # -- what is declared ------------------------------------------------------------------
 
@@ -208,7 +222,7 @@ class Engine:
         *,
         delay: str | None = None,
         idle: str | None = None,
-        source: str | None = None,
+        source: str | Iterable[str] = (),
     ) -> Stream:
         """A stream by its IRI, declared if it is new.
 
@@ -217,22 +231,24 @@ class Engine:
             delay: how far out of order it may be, as in `5s`.
             idle: after how long a silence, by the clock, it no longer holds back the queries that
                 read it; only in a live run, because answers then depend on the clock.
-            source: the file, folder or pattern that `run` reads it from.
+            source: the file, folder or pattern that `run` reads it from, or several.
 
         Raises:
             SettingError: it is declared already, and otherwise; or it cannot be idle here.
         """
         if idle is not None and self._clock is None:
             raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
+        if any(self._plan(each).stream == Iri(iri) for each in self._queries.values()):
+            raise SettingError(f"stream <{iri}> is what a query makes; push to another one")
         if iri not in self._streams:
             self._streams[iri] = Stream(
                 self,
                 iri,
                 None if delay is None else duration(delay),
                 None if idle is None else duration(idle),
-                source,
+                (source,) if isinstance(source, str) else tuple(source),
             )
-        elif (delay, idle, source) != (None, None, None):
+        elif delay is not None or idle is not None or source:
             raise SettingError(f"stream <{iri}> is declared already")
         return self._streams[iri]
 
@@ -256,31 +272,52 @@ class Engine:
             QueryError: the query is wrong or cannot be run; it says where.
         """
         parsed = parse(text, dialect, name=name, settings={**self.settings, **(settings or {})})
-        return self.register_parsed(parsed, name)
+        return self.register_parsed(parsed, name, settings)
 
-    def register_parsed(self, parsed: Parsed, name: str | None = None) -> Query:
-        """Register a query that has been parsed."""
+    def register_parsed(
+        self, parsed: Parsed, name: str | None = None, settings: Mapping[str, str] | None = None
+    ) -> Query:
+        """Register a query that has been parsed, with the settings that are its own."""
         registration = parsed.query.registration
         if name is None:
             name = registration.name if registration else f"q{len(self._queries) + 1}"
         if name in self._queries:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
-        plan = self._plan(name, parsed)
-        query = Query(name, parsed)
-        in_step_order(
-            [*(self._plan(each.name, each.parsed) for each in self._queries.values()), plan]
-        )
+        query = Query(name, parsed, settings or {})
+        plan = self._plan(query)
+        plans = [*map(self._plan, self._queries.values()), plan]
+        self._check_names(plan)
+        in_step_order(plans)
         if self._runner is not None:
-            self._check_streams([*(each.plan for each in self._runner.kernel.queries), plan])
+            check_readers(plans)
+            self._check_streams(plans)
+            self.step()  # so that it sees nothing of what has come before
             self._runner.kernel.register(plan)
         self._queries[name] = query
         return query
 
-    def _plan(self, name: str, parsed: Parsed) -> Plan:
+    def _check_names(self, plan: Plan) -> None:
+        """Refuse a query that would be a stream which there is already."""
+        if plan.stream is None:
+            return
+        iri = plan.stream.value
+        makers = [
+            each.name for each in self._queries.values() if self._plan(each).stream == plan.stream
+        ]
+        if iri in self._streams or makers:
+            by = f"by '{makers[0]}'" if makers else "as a stream of its own"
+            raise SettingError(
+                f"'{plan.name}' makes stream <{iri}>, which is declared {by} already"
+            )
+
+    def _plan(self, query: Query) -> Plan:
+        parsed = query.parsed
         streams = tuple(Iri(iri) for iri in self._streams)
         delays = {iri: each.delay for iri, each in self._streams.items() if each.delay is not None}
-        return make_plan(parsed.query, name, streams, delays, parsed.source)
+        if "delay" in {**self.settings, **query.settings}:
+            delays = {}  # what a run is told goes before what a stream declares
+        return make_plan(parsed.query, query.name, streams, delays, parsed.source)
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -288,7 +325,8 @@ class Engine:
     def runner(self) -> InlineRunner:
         """The runner, started when it is first needed."""
         if self._runner is None:
-            plans = [self._plan(each.name, each.parsed) for each in self._queries.values()]
+            plans = [self._plan(each) for each in self._queries.values()]
+            check_readers(plans)
             self._check_streams(plans)
             kernel = Kernel(plans, self._around(), self.live)
             self._runner = InlineRunner(kernel, self._clock)
@@ -296,6 +334,8 @@ class Engine:
 
     def feed(self, iri: str) -> StreamFeed:
         """The way into a stream."""
+        if self._ended:
+            raise SettingError("the input has ended with finish(); start again with a new Engine")
         runner = self.runner
         feed = runner.feed(Iri(iri), [query.plan for query in runner.kernel.queries])
         if iri in self._streams:
@@ -310,6 +350,10 @@ class Engine:
         """Refuse a query that would wait for ever for a stream that nobody has declared."""
         made = {plan.stream.value for plan in plans if plan.stream is not None}
         for plan in plans:
+            for name, _ in plan.semantics.stream_delays:
+                if name not in self._streams and name not in made:
+                    declared = _names([*self._streams, *made])
+                    raise SettingError(f"'delay.{name}': no such stream; declared are {declared}")
             for stream in plan.streams:
                 if stream.value not in self._streams and stream.value not in made:
                     known = [*self._streams, *made]
@@ -353,9 +397,9 @@ class Engine:
         if not once:
             raise SettingError("in this process a run ends with its input: run(once=True)")
         sources = {
-            iri: files_of(stream.source)
+            iri: [path for source in stream.sources for path in files_of(source)]
             for iri, stream in self._streams.items()
-            if stream.source is not None
+            if stream.sources
         }
         self.start()
         feeds = {iri: self.feed(iri) for iri in sources}
@@ -376,6 +420,7 @@ class Engine:
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""
         self.step()
+        self._ended = True
         self._publish(self.runner.finish())
         for query in self._queries.values():
             query._end()

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import xxhash
 
-from headrace.algebra.reporting import DAY, BlankNodes
-from headrace.errors import DataError
+from headrace.algebra.reporting import DAY, BlankNodes, Semantics
+from headrace.errors import DataError, SettingError
 from headrace.kernel.columns import (
     ARRIVALS,
     GRAPH,
@@ -35,6 +35,8 @@ from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Quad
 
 _SIZE = "size"
+FURTHEST = 2**60
+"""Times further from 1970 than these microseconds are taken for mistakes, and would overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +140,27 @@ class StreamFeed:
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
         self.high = element.time if self.high is None else max(self.high, element.time)
 
-    def push_timed(self, data: bytes, position: int) -> int:
-        """Take timed N-Quads, and say how many elements and heartbeats there were."""
+    def push_timed(self, data: bytes, position: int, at: tuple[str, int] | None = None) -> int:
+        """Take timed N-Quads, and say how many elements and heartbeats there were.
+
+        Args:
+            data: whole lines.
+            position: of the first element.
+            at: the file that they stand in and the line they begin at, for errors.
+        """
+        name, line = at or (self.stream.value, self.lines + 1)
+        ahead = self.lines + 1 - line
+
+        def unreadable(error: DataError) -> None:
+            place = None if error.line is None else error.line - ahead
+            self.unreadable(DataError(error.problem, name, place, error.column))
+
         read = read_timed_columns(
             data,
             seed=self.dictionary.seed,
             prefix=self._prefix,
             per_stream=self.blank_nodes is BlankNodes.STREAM,
-            name=self.stream.value,
-            on_error=self.unreadable,
+            on_error=unreadable,
             first_line=self.lines + 1,
         )
         self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
@@ -196,9 +210,12 @@ class StreamFeed:
 
     def _too_far(self, time: int) -> str | None:
         now = self.high if self.clock is None else self.clock()
-        return None if now is None or time <= now + self.max_ahead else self._reason()
+        near = abs(time) <= FURTHEST and (now is None or time <= now + self.max_ahead)
+        return None if near else self._reason(time)
 
-    def _reason(self) -> str:
+    def _reason(self, time: int) -> str:
+        if abs(time) > FURTHEST:
+            return "its time is tens of thousands of years away"
         of = "what came before it" if self.clock is None else "the clock"
         return f"its time is more than max_ahead = {length(self.max_ahead)} ahead of {of}"
 
@@ -207,13 +224,16 @@ class StreamFeed:
         start = NEVER if self.high is None else self.high
         before = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
         limit = before if self.clock is None else np.full(times.size, self.clock())
-        if np.all((times <= limit + self.max_ahead) | (limit == NEVER)):
+        if np.all(
+            ((times <= limit + self.max_ahead) | (limit == NEVER)) & (np.abs(times) <= FURTHEST)
+        ):
             return np.ones(times.size, np.bool_), before
         taken, highs, high = np.ones(times.size, np.bool_), before.copy(), start
         for place, time in enumerate(times.tolist()):
             highs[place] = high
             now = high if self.clock is None else int(limit[place])
-            taken[place] = now == NEVER or time <= now + self.max_ahead
+            near = now == NEVER or time <= now + self.max_ahead
+            taken[place] = near and abs(time) <= FURTHEST
             high = max(high, time) if taken[place] else high
         return taken, highs
 
@@ -223,7 +243,7 @@ class StreamFeed:
         found = dict(self.decoded(lost))
         for place in np.flatnonzero(~taken).tolist():
             element = found.get(place, Element(int(read.elements[TIME][place])))
-            self.refuse(element, self._reason())
+            self.refuse(element, self._reason(element.time))
 
     # -- what goes on ----------------------------------------------------------------------
 
@@ -262,6 +282,24 @@ def with_quoted(statements: pl.DataFrame, dictionary: Dictionary) -> pl.DataFram
     return pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)
 
 
+def check_readers(plans: Sequence[Plan]) -> None:
+    """Refuse queries that want one stream taken in in different ways.
+
+    Raises:
+        SettingError: naming the two, and the setting.
+    """
+    wanted: dict[Iri, Plan] = {}
+    for plan in plans:
+        for stream in plan.streams:
+            other = wanted.setdefault(stream, plan)
+            for setting in ("blank_nodes", "assert_quoted", "max_ahead"):
+                if getattr(other.semantics, setting) != getattr(plan.semantics, setting):
+                    raise SettingError(
+                        f"'{other.name}' and '{plan.name}' read <{stream.value}> and differ in "
+                        f"'{setting}', which holds for a whole stream"
+                    )
+
+
 class InlineRunner:
     """Drives a kernel with what is pushed to its streams."""
 
@@ -279,14 +317,14 @@ class InlineRunner:
         """The way into a stream; what its queries declare decides what it takes."""
         if stream not in self.feeds:
             readers = [plan.semantics for plan in plans if stream in plan.streams]
-            per_stream = any(each.blank_nodes is BlankNodes.STREAM for each in readers)
+            semantics = readers[0] if readers else Semantics()  # all of them agree
             self.feeds[stream] = StreamFeed(
                 stream,
                 self.kernel.around.dictionary,
                 self.rejected.append,
-                max((each.max_ahead for each in readers), default=DAY),
-                BlankNodes.STREAM if per_stream else BlankNodes.ELEMENT,
-                any(each.assert_quoted for each in readers),
+                semantics.max_ahead,
+                semantics.blank_nodes,
+                semantics.assert_quoted,
                 self.clock,
             )
         return self.feeds[stream]
@@ -297,10 +335,10 @@ class InlineRunner:
         feed.push(element, self._position)
         self._position += 1
 
-    def push_timed(self, feed: StreamFeed, data: bytes) -> None:
-        """Take timed N-Quads."""
+    def push_timed(self, feed: StreamFeed, data: bytes, at: tuple[str, int] | None = None) -> None:
+        """Take timed N-Quads; if they are of a file, which and from which line on."""
         feed.heard = None if self.clock is None else self.clock()
-        self._position += feed.push_timed(data, self._position)
+        self._position += feed.push_timed(data, self._position, at)
 
     def step(self) -> Results:
         """Evaluate what is due."""

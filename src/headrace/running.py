@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -26,7 +26,7 @@ class Job:
 
     Attributes:
         queries: the queries, parsed.
-        streams: the source of each stream: a file, a folder or a pattern.
+        streams: the sources of each stream: files, folders or patterns.
         static: files of the default graph and of named graphs.
         settings: what `--set` takes.
         services: which endpoints SERVICE may ask.
@@ -34,7 +34,7 @@ class Job:
     """
 
     queries: Sequence[Parsed]
-    streams: Mapping[str, str]
+    streams: Mapping[str, Sequence[str]]
     static: Sequence[tuple[str | None, Path]] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     services: ServiceConfig | None = None
@@ -47,6 +47,7 @@ class Outcome:
 
     Attributes:
         evaluations: how many there were.
+        failed: how many of them failed.
         counters: of each stream.
         stopped: the queries that stopped, and why.
         rejected: what could not be taken, and why.
@@ -54,6 +55,7 @@ class Outcome:
     """
 
     evaluations: int
+    failed: int
     counters: Mapping[str, Counters]
     stopped: Mapping[str, str]
     rejected: Sequence[RejectedElement]
@@ -71,11 +73,12 @@ def run_once(
     engine = Engine(settings=job.settings, services=job.services, timeout=job.timeout)
     for iri, source in job.streams.items():
         engine.stream(iri, source=source)
-    published = 0
+    published = failed = 0
 
     def count(evaluation: Evaluation) -> None:
-        nonlocal published
+        nonlocal published, failed
         published += 1
+        failed += evaluation.error is not None
         publish(evaluation)
 
     for number, parsed in enumerate(job.queries, 1):
@@ -85,7 +88,7 @@ def run_once(
             raise problem
     engine.run(once=True, progress=progress)
     stopped = {name: query.error for name, query in engine.queries.items() if query.error}
-    return Outcome(published, engine.counters, stopped, engine.rejected, engine.late)
+    return Outcome(published, failed, engine.counters, stopped, engine.rejected, engine.late)
 
 
 def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
@@ -112,17 +115,14 @@ def publisher(
     Raises:
         SettingError: there is no such way out.
     """
-    with ExitStack() as stack:
-        if out is None or out == "-":
-            yield show
-            return
-        path = Path(out)
-        if path.suffix not in SINKS:
-            raise SettingError(f"expected --out FILE{SINKS[0]} or -, found '{out}'")
-        try:
-            file: IO[str] = stack.enter_context(path.open("w", encoding="utf-8"))
-        except OSError as error:
-            raise SettingError(f"cannot write {path}: {error.strerror}") from None
+    if out is None or out == "-":
+        yield show
+        return
+    path = Path(out)
+    if path.suffix not in SINKS:
+        raise SettingError(f"expected --out FILE{SINKS[0]} or -, found '{out}'")
+    with written(path) as file:
+        assert file is not None, "there is a path"
 
         def write(evaluation: Evaluation) -> None:
             file.writelines(f"{line}\n" for line in ndjson_lines(evaluation))
@@ -130,22 +130,34 @@ def publisher(
         yield write
 
 
-def write_late(late: Sequence[LateElement], path: Path) -> None:
+def written(path: Path | None) -> IO[str] | nullcontext[None]:
+    """A file to write to, opened before a run so that the run is not for nothing.
+
+    Raises:
+        SettingError: it cannot be written.
+    """
+    if path is None:
+        return nullcontext()
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise SettingError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_late(late: Sequence[LateElement], file: IO[str]) -> None:
     """Write the elements that missed a window, each statement with its stream and its time."""
-    with path.open("w", encoding="utf-8") as file:
-        for each in late:
-            time = milliseconds(each.element.time)
-            for quad in each.element.quads:
-                record = {"stream": each.stream, "time": time, "quad": nquads_statement(quad)}
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def write_rejected(rejected: Sequence[RejectedElement], path: Path) -> None:
-    """Write what could not be taken, and why."""
-    with path.open("w", encoding="utf-8") as file:
-        for each in rejected:
-            record: dict[str, object] = {"stream": each.stream, "reason": each.reason}
-            if each.element is not None:
-                record["time"] = milliseconds(each.element.time)
-                record["quads"] = [nquads_statement(quad) for quad in each.element.quads]
+    for each in late:
+        time = milliseconds(each.element.time)
+        for quad in each.element.quads:
+            record = {"stream": each.stream, "time": time, "quad": nquads_statement(quad)}
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def write_rejected(rejected: Sequence[RejectedElement], file: IO[str]) -> None:
+    """Write what could not be taken, and why."""
+    for each in rejected:
+        record: dict[str, object] = {"stream": each.stream, "reason": each.reason}
+        if each.element is not None:
+            record["time"] = milliseconds(each.element.time)
+            record["quads"] = [nquads_statement(quad) for quad in each.element.quads]
+        file.write(json.dumps(record, ensure_ascii=False) + "\n")

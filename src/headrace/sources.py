@@ -21,15 +21,16 @@ PIECE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A document, or some whole elements of a file of timed N-Quads."""
+    """A document, or some whole elements of a file of timed N-Quads, from some line on."""
 
     path: Path
     data: bytes
+    line: int = 1
 
     def push(self, runner: InlineRunner, feed: StreamFeed) -> None:
         """Give it to a stream."""
         if format_of_path(self.path) is Format.TIMED_N_QUADS:
-            runner.push_timed(feed, self.data)
+            runner.push_timed(feed, self.data, (str(self.path), self.line))
         else:
             self._push_document(runner, feed)
 
@@ -104,8 +105,13 @@ def _pieces(files: Iterable[Path]) -> Iterator[Piece]:
             data = content(path)
         except OSError as error:
             raise SettingError(f"cannot read {path}: {error.strerror}") from None
-        timed = format_of_path(path) is Format.TIMED_N_QUADS
-        yield from (Piece(path, part) for part in (cut(data, PIECE) if timed else (data,)))
+        if format_of_path(path) is not Format.TIMED_N_QUADS:
+            yield Piece(path, data)
+            continue
+        line = 1
+        for part in cut(data, PIECE):
+            yield Piece(path, part, line)
+            line += part.count(b"\n")
 
 
 def cut(data: bytes, size: int) -> Iterator[bytes]:

@@ -77,9 +77,9 @@ class Oracle:
         self.marks = dict[str, int | None]()
         for stream in query.streams:
             self._arrive(stream, streams.get(stream, ()))
-        self.firsts = {stream: self._first(stream) for stream in query.streams}
-        first = min((time for time in self.firsts.values() if time is not None), default=0)
-        self.origin = first if query.t0 == "first" else query.t0
+        timely = [each.time for each in self.seen if each.mark is None or each.time >= each.mark]
+        self.first = min(timely, default=None)
+        self.origin = (self.first or 0) if query.t0 == "first" else query.t0
         reach = max(window.width + (window.slide or 0) for window in query.windows) + query.period
         moments = [each.time for each in self.seen] + [m for m in self.marks.values() if m]
         self.moments = range(min(moments, default=0) - reach, max(moments, default=0) + reach + 1)
@@ -97,14 +97,6 @@ class Oracle:
                 rank = high if self.as_they_come else time
                 self.seen.append(Seen(time, stream, position, quads, mark, rank))
         self.marks[stream] = None if high is None else high - delay
-
-    def _first(self, stream: str) -> int | None:
-        """The least event time of a stream until its watermark has passed it."""
-        first: int | None = None
-        for each in self._of(stream):
-            if first is None or each.mark is None or each.mark <= first:
-                first = each.time if first is None else min(first, each.time)
-        return first
 
     def _of(self, stream: str) -> list[Seen]:
         return [each for each in self.seen if each.stream == stream]
@@ -226,8 +218,8 @@ class Oracle:
             self.query.t0 != "first"
             or not grids
             or all(
-                mark is not None and first is not None and first < mark
-                for mark, first in zip(self.marks.values(), self.firsts.values(), strict=True)
+                mark is not None and self.first is not None and self.first < mark
+                for mark in self.marks.values()
             )
         )
 

@@ -141,7 +141,7 @@ def manifest(batch: int, *panes: str, result: str | None = None) -> Manifest:
         NOTHING,
         batch=batch,
         panes=tuple(Pane(0, name, "sum", 1, 1, 2) for name in panes),
-        progress=Progress(1, (2,), (True,), counted=(0,)),
+        progress=Progress(1, 2, counted=(0,)),
         report=Report(result, "sum"),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lark import Token, Tree
 
-from headrace.algebra.expressions import Aggregate, Expression, Variable
+from headrace.algebra.expressions import Aggregate, Expression, Membership, Variable
 from headrace.algebra.operators import (
     Annotate,
     Annotation,
@@ -53,7 +53,10 @@ class CSparql(ContinuousTranslator):
         if any(window.name == target for window in self.windows):
             return Window(target, pattern)
         if isinstance(target, Variable) and self.windows:
-            return Union((Graph(target, pattern), Window(target, pattern)))
+            names = tuple(dict.fromkeys(window.name for window in self.windows))
+            # A static graph of the same name is not what the name stands for.
+            others = Filter(Membership(target, names, negated=True), Graph(target, pattern))
+            return Union((others, Window(target, pattern)))
         return Graph(target, pattern)
 
     # -- AGGREGATE -------------------------------------------------------------------------

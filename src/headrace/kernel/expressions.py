@@ -266,9 +266,11 @@ class Expressions:
         seen: dict[tuple[object, ...], int] = {}
         seeds = []
         for instant, row in zip(frame[INSTANT].to_list(), rows, strict=True):
-            key = (self.label(instant), *row)
+            # What is unbound has no say: which columns there are depends on the other rows.
+            bound = [(name, text) for name, text in zip(names, row, strict=True) if text]
+            key = (self.label(instant), *bound)
             count = seen[key] = seen.get(key, -1) + 1
-            seeds.append(blake2b(repr((names, key, count)).encode(), digest_size=16).digest())
+            seeds.append(blake2b(repr((key, count)).encode(), digest_size=16).digest())
         return seeds
 
     def _without_timestamps(
@@ -353,14 +355,13 @@ def _but(key: list[str]) -> list[str]:
 
 def depends_on_instant(expression: Expression) -> bool:
     """Whether an expression may differ between instants for the same inputs."""
-    looks = any(isinstance(part, Exists) for part in parts(expression))
+    looks = any(isinstance(part, Exists | Timestamp) for part in parts(expression))
     return looks or _uses_time(expression) or is_volatile(expression)
 
 
 def is_local(expression: Expression) -> bool:
     """Whether its value on a solution follows from the terms of the solution alone."""
-    stamped = any(isinstance(part, Timestamp) for part in parts(expression))
-    return not stamped and not depends_on_instant(expression)
+    return not depends_on_instant(expression)
 
 
 def _uses_time(expression: Expression) -> bool:

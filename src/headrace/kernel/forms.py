@@ -7,7 +7,8 @@ from hashlib import blake2b
 
 import polars as pl
 
-from headrace.algebra.query import Ask, Construct, Describe, Form, Select
+from headrace.algebra.query import Ask, Construct, Describe, Query, Select
+from headrace.algebra.scope import possible
 from headrace.functions.values import FALSE, TRUE
 from headrace.kernel.answer import described, made
 from headrace.kernel.columns import (
@@ -33,10 +34,10 @@ Label = Callable[[int], bytes]
 
 
 def answer_frame(
-    form: Form, found: Solutions, instants: range, dictionary: Dictionary
+    query: Query, found: Solutions, instants: range, dictionary: Dictionary
 ) -> pl.DataFrame:
     """The answers at each instant as rows of ids, in the order in which they are emitted."""
-    match form:
+    match query.form:
         case Select(variables):
             names = [column(variable) for variable in variables]
             return complete(found.expanded(instants).frame, names)
@@ -48,7 +49,9 @@ def answer_frame(
             truth = pl.when(there).then(pl.lit(yes, pl.Int64)).otherwise(pl.lit(no, pl.Int64))
             return every.with_columns(truth.alias(TRUTH))
         case Construct() | Describe():
-            return complete(found.expanded(instants).frame, sorted(found.names))
+            # Not what happens to have been found: answers are compared from step to step.
+            names = sorted(column(variable) for variable in possible(query.pattern))
+            return complete(found.expanded(instants).frame, names)
 
 
 def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:

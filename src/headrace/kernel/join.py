@@ -207,7 +207,9 @@ def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: 
         and not _is_key(right, on)
         and not _is_key(left, on)
     ):
-        budget.check(_size(left, right, on), f"a join on {', '.join(on)}")
+        names = [name for name in on if name != INSTANT]
+        shared = f"on {', '.join(names)}" if names else "without a shared variable"
+        budget.check(_size(left, right, on), f"a join {shared}")
 
 
 def _is_key(frame: pl.DataFrame, on: list[str]) -> bool:

@@ -7,6 +7,7 @@ A path of fixed length is a join of triple patterns and keeps duplicates; a path
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import assert_never
 
 import polars as pl
@@ -176,7 +177,8 @@ class Paths:
         if not given:
             ends = {_FROM: SUBJECT, _TO: SUBJECT}
             below = self._data.beneath
-            yield at_instants(self._data.nodes(), ends, self._data.quads)
+            untimed = replace(self._data.quads, timed=False)
+            yield at_instants(self._data.nodes(), ends, untimed)
             if below is not None:
                 nodes = Solutions(at_instants(below.nodes(), ends, below.quads))
                 yield nodes.expanded(self._instants).frame

@@ -144,6 +144,11 @@ class Schedule:
             return found, progress
         return found, replace(progress, reported=int(found[-1]))
 
+    @property
+    def on_grid(self) -> bool:
+        """Whether time itself makes instants due, with elements or without."""
+        return self.rules.instants is not None or (self.rules.by_time and bool(self._closes()))
+
     def _closes(self) -> list[Grid]:
         sliding = [self.rules.sliding(window) for window in self.plan.windows]
         return list(dict.fromkeys(each.closes for each in sliding if each is not None))
@@ -272,7 +277,8 @@ class Schedule:
         upper = self._seen(window, members, times, cuts)
         if sliding is not None and isinstance(self.plan.semantics.report, OnChange):
             opens = sliding.first(times) - sliding.width
-            return Span(opens, times, members, upper, since=opens + ends.low, ends=ends)
+            begins = np.minimum(opens, times)  # in a gap it has not begun
+            return Span(begins, times, members, upper, since=opens + ends.low, ends=ends)
         match window.frame:
             case TimeWindow(width):
                 opens = times - width
@@ -376,7 +382,7 @@ class Schedule:
         if self.by_arrival:
             return NEVER if reported is None else reported
         first = self.progress.first
-        if not self.rules.by_time or len(self.plan.windows) == 1 or first is None:
+        if not self.on_grid or len(self.plan.windows) == 1 or first is None:
             return self.limit
         # Instants after the last that held something may still be asked for.
         return min(self.limit, first - 1 if reported is None else reported)

@@ -71,16 +71,16 @@ class Standing:
 
     # -- what comes in ---------------------------------------------------------------------
 
-    def saw(self, stream: int, elements: Elements, high: int | None) -> None:
+    def saw(self, stream: int, elements: Elements) -> None:
         """Take note of new elements of one of its streams."""
         delay = self.plan.delay(self.plan.streams[stream])
-        self.progress = self.progress.saw_times(stream, elements, high, delay)
+        self.progress = self.progress.saw_times(elements, delay)
         if len(elements):
             self._pending.append((stream, elements))
 
-    def settle(self, ended: bool) -> list[tuple[int, Elements, Flags]]:
+    def settle(self, watermark: int | None, ended: bool) -> list[tuple[int, Elements, Flags]]:
         """Place the new elements in time; which of them are late, by stream."""
-        self.progress = self.progress.with_origin(ended)
+        self.progress = self.progress.with_origin(watermark, ended)
         if self.progress.origin is None:
             return []
         rules = Rules(self.plan, self.progress.origin)
@@ -181,7 +181,7 @@ class Standing:
         surroundings = self._surroundings(instants, windows, around)
         data = _data([each.quads for each in self._in_default(windows)], static)
         found = evaluate(query.pattern, data, surroundings)
-        frame = answer_frame(query.form, found, numbers, dictionary)
+        frame = answer_frame(query, found, numbers, dictionary)
         rows, self.previous = emitted(
             Answers(frame, len(numbers)), self.plan.semantics.emit, self.previous
         )
@@ -270,7 +270,7 @@ def completed(schedule: Schedule, live: bool) -> int:
     progress = schedule.progress
     if schedule.by_arrival:
         return NEVER if progress.reported is None else progress.reported - 1
-    if live or not schedule.rules.by_time or progress.first is None:
+    if live or not schedule.on_grid or progress.first is None:
         return schedule.limit
     return min(
         schedule.limit, progress.first - 1 if progress.reported is None else progress.reported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -108,6 +108,7 @@ class Kernel:
         failed: dict[str, str] = {}
         for query in self.queries:
             if query.failure is not None:
+                self._derive(query, None, new, ended)  # those that read it go on without it
                 continue
             self._tell(query, new, ended, late)
             report = self._due(query, ended)
@@ -122,7 +123,7 @@ class Kernel:
             )
             for stream, found in late.items()
         }
-        self._forget()
+        self._forget(missed.values())
         return Results(tuple(reports), missed, failed)
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
@@ -145,8 +146,8 @@ class Kernel:
             if elements is not None:
                 if query.since >= 0:
                     elements = elements.where(elements.positions > query.since)
-                query.saw(number, elements, self._logs[stream].high)
-        for number, elements, flags in query.settle(ended):
+                query.saw(number, elements)
+        for number, elements, flags in query.settle(self._watermark(query), ended):
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
 
@@ -212,18 +213,19 @@ class Kernel:
             return None
         if ended:
             return query.progress.reported
-        until = completed(schedule, self.live)
+        failed = query.failure is not None
+        until = schedule.limit if failed else completed(schedule, self.live)
         return until + 1 if until > NEVER else None
 
     # -- forgetting ------------------------------------------------------------------------
 
-    def _forget(self) -> None:
+    def _forget(self, also_used: Iterable[pl.DataFrame]) -> None:
         """Drop the elements that no query will ask for, and now and then their terms."""
         for stream, log in self._logs.items():
             log.forget(self.horizon(stream))
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
-            dictionary.forget_all_but(self._used_ids())
+            dictionary.forget_all_but(self._used_ids(also_used))
             self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
 
     def horizon(self, stream: Iri) -> int:
@@ -244,8 +246,9 @@ class Kernel:
             return NEVER
         return schedule.horizon(query.plan.streams.index(stream))
 
-    def _used_ids(self) -> list[pl.Series]:
-        frames = [self.around.static.frame, *(log.statements for log in self._logs.values())]
+    def _used_ids(self, also_used: Iterable[pl.DataFrame]) -> list[pl.Series]:
+        logs = (log.statements for log in self._logs.values())
+        frames = [self.around.static.frame, *logs, *also_used]
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
             if query.previous is not None:

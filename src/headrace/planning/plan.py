@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
-from headrace.algebra.operators import Service
-from headrace.algebra.query import Query, Registered
+from headrace.algebra.expressions import Exists, Timestamp
+from headrace.algebra.operators import Operator, Service
+from headrace.algebra.query import Ask, Query, Registered
 from headrace.algebra.reporting import (
     Align,
     Bounds,
@@ -21,7 +22,7 @@ from headrace.algebra.reporting import (
     Semantics,
     Strategy,
 )
-from headrace.algebra.walk import everywhere
+from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.algebra.windows import (
     CountWindow,
     NowWindow,
@@ -89,9 +90,7 @@ class Plan:
     def stream(self) -> Iri | None:
         """The stream that it is for others, if it is registered as one."""
         registration = self.query.registration
-        if registration is None or registration.kind is not Registered.STREAM:
-            return None
-        return Iri(registration.name)
+        return Iri(registration.name) if registration and _is_stream(self.query) else None
 
     @cached_property
     def asks_services(self) -> bool:
@@ -154,6 +153,11 @@ def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
     if query.dataset.schemas:
         raise UnsupportedError("FROM SCHEMA is not supported yet", source, first)
+    if isinstance(query.form, Ask) and _is_stream(query):
+        problem = "an ASK query has no elements, so it cannot be registered as a stream"
+        raise UnsupportedError(problem, source, first, hint="use CONSTRUCT, SELECT or DESCRIBE")
+    if _stamps_inside_exists(query.pattern):
+        raise UnsupportedError("timestamp() inside EXISTS is not supported", source, first)
     if semantics.strategy is Strategy.INCREMENTAL:
         raise UnsupportedError("strategy=incremental is not supported yet", source, first)
     if semantics.scope is Scope.MATCH:
@@ -171,6 +175,28 @@ def _check(query: Query, source: Source | None) -> None:
         if isinstance(operator, Service) and operator.budget is not None:
             problem = "a SERVICE with a budget is not supported yet"
             raise UnsupportedError(problem, source, operator.span)
+
+
+def _is_stream(query: Query) -> bool:
+    registration = query.registration
+    return registration is not None and registration.kind is Registered.STREAM
+
+
+def _stamps_inside_exists(pattern: Operator) -> bool:
+    tests = [
+        part
+        for operator in everywhere(pattern)
+        for expression in expressions(operator)
+        for part in parts(expression)
+        if isinstance(part, Exists)
+    ]
+    return any(
+        isinstance(part, Timestamp)
+        for test in tests
+        for operator in everywhere(test.pattern)
+        for expression in expressions(operator)
+        for part in parts(expression)
+    )
 
 
 def _check_match(query: Query, source: Source | None) -> None:

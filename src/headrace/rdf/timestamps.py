@@ -26,7 +26,13 @@ def timed_elements(
     Raises:
         DataError: an element has no time, or several, and nobody is told of it.
     """
-    for graph, statements in _graphs(list(quads)):
+    every = list(quads)
+    graphs = {quad.graph for quad in every}
+    alone = [quad for quad in every if quad.graph is None and quad.subject not in graphs]
+    if alone and len(graphs) > 1:
+        problem = f"{len(alone)} statements of the default graph are about none of its graphs"
+        report(DataError(f"{problem}, the first {alone[0].subject}", name), on_error)
+    for graph, statements in _graphs(every):
         said = _times([quad for quad in statements if quad.subject == graph], predicate)
         try:
             element = _element(statements, said or _times(statements, predicate), name)
