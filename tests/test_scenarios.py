@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
-from itertools import zip_longest
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from headrace.engine import Engine, Stream
 from headrace.errors import DataError, QueryError, SettingError
 from headrace.inline import Counters, LateElement, RejectedElement
 from headrace.rdf.elements import Element
-from headrace.rdf.formats import Format
-from headrace.rdf.reading import read
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_DATE_TIME, XSD_INTEGER
-from headrace.rdf.writing import to_nquads
 from headrace.results.evaluations import Evaluation
-from headrace.scenarios import Scenario, problems, read_scenario
-from headrace.testing import Batches, Played, play
+from headrace.scenarios import Scenario, played, problems, pushed, read_scenario
+from headrace.testing import Played
 from tests.shared import ROOT
 
 FOLDER = ROOT / "tests" / "scenarios"
@@ -33,67 +28,16 @@ Runner = Callable[[Scenario], Played]
 # -- What runs a scenario, and how its input is cut ---------------------------------------------
 
 
-def played(cut: Callable[[Mapping[str, str]], Batches]) -> Runner:
-    """In this process, with streams as timed N-Quads cut in some way."""
-
-    def run(scenario: Scenario) -> Played:
-        try:
-            streams = scenario.timed()
-        except DataError:  # timed N-Quads has no element with several triples of no graph
-            return pushed(scenario)
-        return play(
-            {query.name: query.text for query in scenario.queries},
-            streams,
-            static=scenario.static,
-            settings=scenario.settings,
-            batches=cut(streams),
-            dialect=scenario.dialect,
-            live=scenario.live,
-        )
-
-    return run
-
-
-def pushed(scenario: Scenario) -> Played:
-    """In this process, element by element, the streams taking turns."""
-    engine = Engine(settings=scenario.settings, live=scenario.live, clock=None)
-    for graph, text in scenario.static.items():
-        name = None if graph is None else Iri(graph)
-        engine.static.add(replace(quad, graph=name) for quad in read(text, Format.TURTLE))
-    streams = [engine.stream(iri) for iri in scenario.streams]
-    found: list[Evaluation] = []
-    for query in scenario.queries:
-        registered = engine.register(query.text, name=query.name, dialect=query.dialect)
-        registered.on_result(found.append)
-    for entries in zip_longest(*scenario.streams.values()):
-        for stream, entry in zip(streams, entries, strict=True):
-            _push(stream, entry)
-        engine.step()
-    if not scenario.live:
-        engine.finish()
-    errors = {name: query.error for name, query in engine.queries.items() if query.error}
-    return Played(found, engine.late, engine.rejected, dict(engine.counters), errors)
-
-
-def _push(stream: Stream, entry: Element | str | None) -> None:
-    if isinstance(entry, str):
-        stream.feed_timed(f"{entry}\n")
-    elif entry is not None and entry.is_heartbeat:
-        stream.heartbeat(at=entry.time / 1000)
-    elif entry is not None:
-        stream.push(to_nquads(entry.quads), at=entry.time / 1000)
-
-
-def stream_after_stream(streams: Mapping[str, str]) -> Batches:
+def stream_after_stream(scenario: Scenario) -> Played:
     """All of the first stream before anything of the second, and so on."""
-    return [[(iri, text.count("\n"))] for iri, text in streams.items()]
+    return played(scenario, [[(iri, len(each) * 99)] for iri, each in scenario.streams.items()])
 
 
 RUNS: Final[Mapping[str, Runner]] = {
-    "at once": played(lambda _: None),
-    "line by line": played(lambda _: 1),
-    "by threes": played(lambda _: 3),
-    "stream after stream": played(stream_after_stream),
+    "at once": played,
+    "line by line": partial(played, batches=1),
+    "by threes": partial(played, batches=3),
+    "stream after stream": stream_after_stream,
     "pushed": pushed,
 }
 

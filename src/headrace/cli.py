@@ -100,6 +100,9 @@ def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) 
             typer.echo(f"{parsed.source.name}: {summary(parsed)}")
             for note in parsed.notes:
                 typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
+            problem = _unsupported(parsed)
+            if problem is not None:
+                typer.echo(_indented(f"note: this release cannot run it: {problem}"))
     if wrong:
         typer.echo(f"{wrong} of {len(queries)} wrong", err=True)
         raise typer.Exit(WRONG_QUERY)
@@ -177,6 +180,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from headrace.results.terminal import evaluation_text  # noqa: PLC0415
     from headrace.running import (  # noqa: PLC0415
         Job,
+        notes,
+        prepared,
         publisher,
         run_once,
         write_late,
@@ -186,25 +191,33 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     with failing():
         if runner is Runner.SPARK:
-            raise SettingError("runs of your own on Spark are being built; add --runner inline")
+            problem = "runs of your own on Spark are being built"
+            raise SettingError(f"{problem}; add --runner inline{'' if once else ' --once'}")
         if not once:
             raise SettingError("the inline runner reads what is there and ends; add --once")
         chosen = settings_of(settings or [])
+        outputs = [str(each) for each in (out, late, rejected) if each not in {None, "-"}]
+        if len(set(outputs)) < len(outputs):
+            raise SettingError("--out, --late and --rejected need a file each")
+        sources = _sources(stream or [])
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
-            _sources(stream or []),
+            sources,
             [_static_file(each) for each in static or []],
             chosen,
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
             timeout,
         )
+        engine = prepared(job)
+        for note in notes(job, engine):
+            typer.echo(f"note: {note}", err=True)
         show = partial(typer.echo, nl=False)
         with (
             written(late) as late_file,
             written(rejected) as rejected_file,
             publisher(out, lambda each: show(evaluation_text(each))) as publish,
         ):
-            outcome = run_once(job, publish, _progress_line())
+            outcome = run_once(engine, publish, _progress_line())
             if late_file is not None:
                 write_late(outcome.late, late_file)
             if rejected_file is not None:
@@ -417,6 +430,18 @@ def summary(parsed: Parsed) -> str:
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
         f" reports {report_text(semantics.report)}, emits {semantics.emit}"
     )
+
+
+def _unsupported(parsed: Parsed) -> str | None:
+    """What of a right query cannot be run yet."""
+    from headrace.planning.plan import make_plan  # noqa: PLC0415
+
+    try:
+        if parsed.query.is_continuous:
+            make_plan(parsed.query, source=parsed.source)
+    except QueryError as error:
+        return error.problem
+    return None
 
 
 class failing:  # noqa: N801 - reads as `with failing():`

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
@@ -136,16 +136,18 @@ class Stream:
             form = format_of_media_type(syntax)
             quads = tuple(read(data, form, name=self.iri, scope=feed.scope()))
         else:
-            given = (data,) if isinstance(data, Quad) else data
+            given = (data,) if isinstance(data, Quad) else tuple(data)
+            if not all(isinstance(quad, Quad) for quad in given):
+                raise DataError(f"expected text or Quads, found {data!r}", self.iri)
             quads = tuple(scoped(quad, feed.scope()) for quad in given)
         if not quads:
             raise DataError("an element has at least one statement", self.iri)
-        time = self._engine.now() if at is None else moment(at)
+        time = self._engine.now() if at is None else microseconds_of(at)
         self._engine.runner.push(feed, Element(time, quads))
 
     def heartbeat(self, *, at: Moment) -> None:
         """Say that time has come this far, without an element."""
-        self._engine.runner.push(self._feed(), Element(moment(at)))
+        self._engine.runner.push(self._feed(), Element(microseconds_of(at)))
 
     def feed_timed(self, data: str | bytes) -> None:
         """Add the elements of timed N-Quads."""
@@ -213,6 +215,7 @@ class Engine:
         self._queries: dict[str, Query] = {}
         self._runner: InlineRunner | None = None
         self._ended = False
+        self._undelivered: deque[tuple[Query, Evaluation]] = deque()
 
     # -- what is declared ------------------------------------------------------------------
 
@@ -236,6 +239,7 @@ class Engine:
         Raises:
             SettingError: it is declared already, and otherwise; or it cannot be idle here.
         """
+        iri = iri.removeprefix("<").removesuffix(">")
         if idle is not None and self._clock is None:
             raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
         if any(self._plan(each).stream == Iri(iri) for each in self._queries.values()):
@@ -428,10 +432,13 @@ class Engine:
     def _publish(self, results: Results) -> None:
         for report in results.reports:
             query = self._queries[report.query]
-            for evaluation in evaluations(report, query.parsed.query.form):
-                query._report(evaluation)
+            found = evaluations(report, query.parsed.query.form)
+            self._undelivered += ((query, evaluation) for evaluation in found)
         for name, reason in results.failed.items():
             self._queries[name].error = reason
+        while self._undelivered:
+            query, evaluation = self._undelivered.popleft()
+            query._report(evaluation)  # if a callback raises, the others come with the next step
 
     # -- what has become of it ---------------------------------------------------------------
 
@@ -458,17 +465,19 @@ class Engine:
         return self._runner.rejected if self._runner else []
 
 
-def moment(at: Moment) -> int:
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds_of(at: Moment) -> int:
     """A time in microseconds.
 
-    >>> moment(1500), moment("1970-01-01T00:00:01.5Z"), moment(0.5)
+    >>> microseconds_of(1500), microseconds_of("1970-01-01T00:00:01.5Z"), microseconds_of(0.5)
     (1500000, 1500000, 500)
     """
     match at:
         case datetime():
-            return round(
-                (at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6
-            )
+            moment = at if at.tzinfo else at.replace(tzinfo=UTC)
+            return (moment - _EPOCH) // timedelta(microseconds=1)
         case int():
             return at * 1000
         case float():

@@ -33,6 +33,7 @@ from headrace.rdf.columns import TimedColumns, read_timed_columns
 from headrace.rdf.elements import Element
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Quad
+from headrace.rdf.times import iso_text
 
 _SIZE = "size"
 FURTHEST = 2**60
@@ -217,7 +218,10 @@ class StreamFeed:
         if abs(time) > FURTHEST:
             return "its time is tens of thousands of years away"
         of = "what came before it" if self.clock is None else "the clock"
-        return f"its time is more than max_ahead = {length(self.max_ahead)} ahead of {of}"
+        return (
+            f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} ahead"
+            f" of {of}; if that is right, set a longer max_ahead"
+        )
 
     def _taken(self, times: Times) -> tuple[Flags, Times]:
         """Which elements are taken, and the greatest time before each."""

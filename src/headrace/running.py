@@ -18,6 +18,7 @@ from headrace.rdf.times import milliseconds
 from headrace.rdf.writing import nquads_statement
 from headrace.results.evaluations import Evaluation
 from headrace.results.ndjson import ndjson_lines
+from headrace.sources import files_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +63,43 @@ class Outcome:
     late: Sequence[LateElement]
 
 
-def run_once(
-    job: Job, publish: Callable[[Evaluation], None], progress: Callable[[str], None]
-) -> Outcome:
-    """Read what is there, close every window that holds an element, and end.
+def prepared(job: Job) -> Engine:
+    """An engine that is ready to run: whatever is wrong with a job is said here.
 
     Raises:
-        HeadraceError: a query or an option is wrong; nothing has been run then.
+        HeadraceError: a query, an option or a file is wrong.
     """
     engine = Engine(settings=job.settings, services=job.services, timeout=job.timeout)
-    for iri, source in job.streams.items():
-        engine.stream(iri, source=source)
+    for iri, sources in job.streams.items():
+        for source in sources:
+            files_of(source)
+        engine.stream(iri, source=sources)
+    for number, parsed in enumerate(job.queries, 1):
+        engine.register_parsed(parsed, _name_of(parsed, number, job.queries))
+    for graph, path in job.static:
+        for problem in engine.static.load(path, graph):
+            raise problem
+    engine.start()
+    return engine
+
+
+def notes(job: Job, engine: Engine) -> Iterator[str]:
+    """What is not wrong, but almost never meant."""
+    for parsed in job.queries:
+        yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
+        dataset = parsed.query.dataset
+        for graph in (*dataset.default, *dataset.named):
+            if not engine.static.has_graph(graph.value):
+                yield (
+                    f"FROM <{graph.value}> names no static graph: load it with "
+                    f"--static {graph.value}=FILE"
+                )
+
+
+def run_once(
+    engine: Engine, publish: Callable[[Evaluation], None], progress: Callable[[str], None]
+) -> Outcome:
+    """Read what is there, close every window that holds an element, and end."""
     published = failed = 0
 
     def count(evaluation: Evaluation) -> None:
@@ -81,11 +108,8 @@ def run_once(
         failed += evaluation.error is not None
         publish(evaluation)
 
-    for number, parsed in enumerate(job.queries, 1):
-        engine.register_parsed(parsed, _name_of(parsed, number, job.queries)).on_result(count)
-    for graph, path in job.static:
-        for problem in engine.static.load(path, graph):
-            raise problem
+    for query in engine.queries.values():
+        query.on_result(count)
     engine.run(once=True, progress=progress)
     stopped = {name: query.error for name, query in engine.queries.items() if query.error}
     return Outcome(published, failed, engine.counters, stopped, engine.rejected, engine.late)

@@ -24,7 +24,7 @@ from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import QUADS
+from headrace.kernel.columns import GRAPH, QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.snapshot import Surroundings
 from headrace.rdf.files import content
@@ -140,6 +140,10 @@ class Store:
         self.add(placed, errors.append)
         return errors
 
+    def has_graph(self, name: str) -> bool:
+        """Whether there is a statement in a named graph."""
+        return self._dictionary.encode(Iri(name)) in self._quads[GRAPH]
+
     def add(self, quads: Iterable[Quad], on_error: OnError = None) -> None:
         """Add statements; one that cannot be told from another is an error, or only reported."""
         new = self._dictionary.encode_quads(quads, on_error)
@@ -167,7 +171,12 @@ class Store:
         query, source = parsed.query, parsed.source
         if query.is_continuous:
             where = query.windows[0].span
-            raise UnsupportedError("the query reads a stream, and here are none", source, where)
+            raise UnsupportedError(
+                "the query reads a stream, and here are none",
+                source,
+                where,
+                hint="run it with `headrace run`, or register it with headrace.Engine",
+            )
         if query.dataset.schemas:
             raise UnsupportedError("FROM SCHEMA is not supported here yet", source)
         for operator in everywhere(query.pattern):

@@ -315,7 +315,9 @@ class Case:
             settings = {}
         if query.max_ahead is not None:
             settings["max_ahead"] = f"{query.max_ahead}ms"
-        return settings | {f"delay.{s}": f"{delay}ms" for s, delay in query.delays.items()}
+        return settings | {
+            f"delay.{s}": f"{delay}ms" for s, delay in query.delays.items() if s in self.streams
+        }
 
     @property
     def inputs(self) -> dict[str, str]:

@@ -62,6 +62,8 @@ def duration(text: str) -> int:
     >>> duration("1.5s")
     1500000
     """
+    if not isinstance(text, str):
+        raise SettingError(f"expected a duration such as '5s', as text, found {text!r}")
     number = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
     unit = text[len(number) :].strip().lower() or "ms"
     microseconds: Decimal | None = None
@@ -88,7 +90,7 @@ def _report(semantics: Semantics, text: str) -> Semantics:
     kind, _, period = text.partition(":")
     if kind != "every":
         raise SettingError(f"'report' is {listing([*_REPORTS, 'every:5s'])}, not '{text}'")
-    if not duration(period):
+    if not period or not duration(period):
         raise SettingError("'report=every:...' needs a period longer than zero")
     return replace(semantics, report=Every(duration(period)))
 
@@ -151,7 +153,10 @@ KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>")
 def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
     """The semantics with the settings of a run put over them; `profile` is not one of them."""
     for key, text in settings.items():
+        if not isinstance(text, str):
+            raise SettingError(f"expected the value of '{key}' as text, found {text!r}")
         family, _, member = key.partition(".")
+        member = member.removeprefix("<").removesuffix(">")
         if key in _SETTINGS:
             semantics = _SETTINGS[key](semantics, text)
         elif family == "delay" and member:

@@ -90,7 +90,10 @@ class Plan:
     def stream(self) -> Iri | None:
         """The stream that it is for others, if it is registered as one."""
         registration = self.query.registration
-        return Iri(registration.name) if registration and _is_stream(self.query) else None
+        if registration is None or registration.kind is not Registered.STREAM:
+            return None
+        # The truth of an ASK is no element.
+        return None if isinstance(self.query.form, Ask) else Iri(registration.name)
 
     @cached_property
     def asks_services(self) -> bool:
@@ -152,10 +155,7 @@ def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[Planne
 def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
     if query.dataset.schemas:
-        raise UnsupportedError("FROM SCHEMA is not supported yet", source, first)
-    if isinstance(query.form, Ask) and _is_stream(query):
-        problem = "an ASK query has no elements, so it cannot be registered as a stream"
-        raise UnsupportedError(problem, source, first, hint="use CONSTRUCT, SELECT or DESCRIBE")
+        raise UnsupportedError("FROM SCHEMA is not supported yet", source)
     if _stamps_inside_exists(query.pattern):
         raise UnsupportedError("timestamp() inside EXISTS is not supported", source, first)
     if semantics.strategy is Strategy.INCREMENTAL:
@@ -175,11 +175,6 @@ def _check(query: Query, source: Source | None) -> None:
         if isinstance(operator, Service) and operator.budget is not None:
             problem = "a SERVICE with a budget is not supported yet"
             raise UnsupportedError(problem, source, operator.span)
-
-
-def _is_stream(query: Query) -> bool:
-    registration = query.registration
-    return registration is not None and registration.kind is Registered.STREAM
 
 
 def _stamps_inside_exists(pattern: Operator) -> bool:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from decimal import Decimal
+from typing import Final, TypeAlias, assert_never
 
-from headrace.rdf.vocabulary import RDF_LANG_STRING, XSD_STRING
+from headrace.rdf.vocabulary import (
+    RDF_LANG_STRING,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,29 @@ class Literal:
     def __str__(self) -> str:
         """Show it in canonical N-Triples form."""
         return canonical(self)
+
+    @property
+    def value(self) -> int | float | bool | Decimal | str:
+        """What it is worth in Python: a number or a truth value, else its text.
+
+        >>> Literal("7", XSD + "integer").value, Literal("1.50", XSD + "decimal").value
+        (7, Decimal('1.50'))
+        """
+        make = _WORTH.get(self.datatype)
+        try:
+            return self.lexical if make is None else make(self.lexical)
+        except (ValueError, ArithmeticError, KeyError):
+            return self.lexical  # it is not what its datatype says
+
+
+_WORTH: Final[dict[str, Callable[[str], int | float | bool | Decimal]]] = {
+    XSD_INTEGER: int,
+    **{f"{XSD}{name}": int for name in ("long", "int", "short", "byte", "nonNegativeInteger")},
+    XSD_DECIMAL: Decimal,
+    XSD_DOUBLE: float,
+    XSD_FLOAT: float,
+    XSD_BOOLEAN: {"true": True, "1": True, "false": False, "0": False}.__getitem__,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def timed_elements(
     for graph, statements in _graphs(every):
         said = _times([quad for quad in statements if quad.subject == graph], predicate)
         try:
-            element = _element(statements, said or _times(statements, predicate), name)
+            said = said or _times(statements, predicate)
+            element = _element(statements, said, name, predicate)
         except DataError as error:
             report(error, on_error)
         else:
@@ -61,11 +62,12 @@ def _times(quads: Iterable[Quad], predicate: Iri) -> set[Term]:
     return {quad.object for quad in quads if quad.predicate == predicate}
 
 
-def _element(quads: list[Quad], said: set[Term], name: str) -> Element:
+def _element(quads: list[Quad], said: set[Term], name: str, predicate: Iri) -> Element:
     moments = {_moment(term, name) for term in said}
     if len(moments) != 1:
         found = "none" if not moments else f"{len(moments)} of them"
-        raise DataError(f"expected one event time in an element, found {found}", name)
+        problem = f"expected one event time (<{predicate.value}>) in an element, found {found}"
+        raise DataError(f"{problem}; it begins with {quads[0].subject}", name)
     return Element(moments.pop(), tuple(quads))
 
 

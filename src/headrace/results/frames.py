@@ -1,7 +1,8 @@
 """Answers as data frames, for work in Polars, pandas and Arrow.
 
 A column whose terms all have one plain type has that type: whole numbers, floats, truth values.
-Any other column is text: IRIs as they are, literals by their lexical form.
+Numbers of several kinds, and decimals, are floats. Any other column is text: IRIs as they are,
+literals by their lexical form.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term, canonical
-from headrace.rdf.vocabulary import XSD_BOOLEAN, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
+from headrace.rdf.vocabulary import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from headrace.results.table import Row, Table
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ _TYPES: Final[dict[str, type[pl.DataType]]] = {
     XSD_FLOAT: pl.Float64,
     XSD_BOOLEAN: pl.Boolean,
 }
+
+
+_NUMBERS: Final[frozenset[str | None]] = frozenset(
+    {XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
+)
 
 
 def to_polars(table: Table) -> pl.DataFrame:
@@ -45,6 +51,8 @@ def _column(name: str, terms: Row) -> pl.Series:
     texts = pl.Series(name, [None if term is None else _text(term) for term in terms], pl.String)
     kinds = {term.datatype if isinstance(term, Literal) else None for term in terms if term}
     wanted = _TYPES.get(next(iter(kinds)) or "") if len(kinds) == 1 else None
+    if kinds and kinds <= _NUMBERS and wanted is None:
+        wanted = pl.Float64
     if wanted is None:
         return texts
     if wanted is pl.Boolean:
