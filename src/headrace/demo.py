@@ -178,6 +178,9 @@ def _conclude(demo: Demo, console: Console) -> None:
     console.print(
         "A car that passes the same gate twice within a window counts once in it.\n\n"
         "Next:\n"
+        "  source .venv/bin/activate           puts headrace on your path\n"
+        "  headrace run QUERY --stream IRI=FILE --runner inline --once\n"
+        "                                      your own queries over your own streams\n"
         "  headrace check examples/papers/*    what queries mean, and what is wrong\n"
         "  headrace explain QUERY              how a query will be run\n"
         "  headrace query QUERY --data FILE    plain SPARQL over your own files",

@@ -416,14 +416,20 @@ class Engine:
 
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed."""
-        kernel = self.runner.kernel
-        if kernel.around.static.frame is not self.static.quads:  # it has grown since
-            kernel.around = replace(kernel.around, static=Quads(self.static.quads))
+        self._refresh()
         self._publish(self.runner.step())
+
+    def _refresh(self) -> None:
+        """Take over static data that have been added since the last step."""
+        kernel = self.runner.kernel
+        if kernel.around.static.frame is not self.static.quads:
+            kernel.around = replace(kernel.around, static=Quads(self.static.quads))
 
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""
-        self.step()
+        if self.live:
+            self.step()  # what is empty is reported up to the watermark
+        self._refresh()
         self._ended = True
         self._publish(self.runner.finish())
         for query in self._queries.values():

@@ -347,9 +347,12 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
-        batch = {stream: feed.arrivals() for stream, feed in self.feeds.items()}
+        return self._noted(self.kernel.step(self._batch()))
+
+    def _batch(self) -> dict[Iri, Arrivals]:
+        """What has come since the last step."""
         self._position = 0
-        return self._noted(self.kernel.step(batch))
+        return {stream: feed.arrivals() for stream, feed in self.feeds.items()}
 
     def _pass_over_idle(self) -> None:
         """Move a stream that has been silent for too long on to where the others are."""
@@ -369,7 +372,7 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        return self._noted(self.kernel.finish())
+        return self._noted(self.kernel.finish(self._batch()))
 
     def _noted(self, results: Results) -> Results:
         for stream, statements in results.late.items():

@@ -96,9 +96,9 @@ class Kernel:
         """Add what has come in and evaluate every instant that is due."""
         return self._stepped(batch, ended=False)
 
-    def finish(self) -> Results:
-        """At the end of the input, evaluate every instant whose windows hold an element."""
-        return self._stepped({}, ended=True)
+    def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
+        """With the last of the input, evaluate every instant whose windows hold an element."""
+        return self._stepped(batch or {}, ended=True)
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         late: dict[Iri, list[Times]] = {}
