@@ -103,8 +103,9 @@ class Schedule:
             return timed, None, progress
         caused, cuts, progress = self._by_elements(progress)
         if caused.size and self.rules.by_time:
-            # Between the closes of count windows, others close too.
-            progress = progress.holds(int(caused[0]), int(caused[-1]))
+            # Between the closes of count windows others close too: a `[)` window that closes at
+            # the time of the first of them closed before it.
+            progress = progress.holds(int(caused[0]) - self.rules.ends.high, int(caused[-1]))
         timed, progress = self._by_time(progress)
         if self.rules.ends.high == 0:  # else a window closes before the elements of that time
             timed = timed[~np.isin(timed, caused)]  # equal closes are one evaluation
