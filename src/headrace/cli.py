@@ -237,6 +237,8 @@ def conclusion(outcome: Outcome) -> Iterator[str]:
             f"<{iri}>: {counters.elements:,} elements, {counters.late:,} late, "
             f"{counters.rejected:,} rejected"
         )
+    if outcome.late:
+        yield "late elements: --set delay=5s waits that long for them, --late FILE lists them"
     for each in outcome.rejected[:_SHOWN]:
         yield f"rejected: {each.reason}"
     if len(outcome.rejected) > _SHOWN:
