@@ -213,7 +213,8 @@ class Oracle:
 
     def _known(self) -> bool:
         """Whether t0 is known: no stream can bring a lesser one."""
-        grids = self.query.report == "every" or any(each.slides for each in self.query.windows)
+        slides = any(each.slides for each in self.query.windows)
+        grids = self.query.report == "every" or (slides and self.query.report != "on-arrival")
         return (
             self.query.t0 != "first"
             or not grids

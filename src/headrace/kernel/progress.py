@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headrace.algebra.reporting import FIRST as FROM_FIRST
-from headrace.algebra.reporting import Every
+from headrace.algebra.reporting import Every, OnArrival
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
 from headrace.planning.plan import Plan
@@ -42,8 +42,10 @@ class Progress:
         """Before anything has come."""
         t0 = plan.semantics.t0
         # Where nothing lies on a grid, it does not matter where the grid begins.
-        on_grid = isinstance(plan.semantics.report, Every) or any(
-            window.slide is not None for window in plan.windows
+        report = plan.semantics.report
+        on_grid = isinstance(report, Every) or (
+            not isinstance(report, OnArrival)
+            and any(window.slide is not None for window in plan.windows)
         )
         first = None if on_grid else 0
         return cls(
