@@ -67,8 +67,14 @@ class Rules:
         return Sliding(width, Grid(slide, origin), Ends.of(bounds_of(self.plan.semantics)))
 
     def limit(self, watermark: int) -> int:
-        """The last moment whose instants are due."""
-        plain = all(isinstance(window.frame, TimeWindow) for window in self.plan.windows)
+        """The last moment that makes an instant due by itself, without an element.
+
+        At a `[)` close the elements of that very moment need not be known, unless a window
+        looks at them.
+        """
+        on_close = isinstance(self.plan.semantics.report, OnClose)
+        blind = (TimeWindow, CountWindow) if on_close else (TimeWindow,)
+        plain = all(isinstance(window.frame, blind) for window in self.plan.windows)
         return self.ends.closed_by(watermark) if self.by_time and plain else watermark - 1
 
     # -- lateness --------------------------------------------------------------------------

@@ -75,6 +75,13 @@ class Schedule:
             return FOREVER
         return NEVER if self.reached.watermark is None else self.rules.limit(self.reached.watermark)
 
+    @cached_property
+    def released_until(self) -> int:
+        """The last moment all of whose elements are known."""
+        if self.reached.ended or self.by_arrival or self.reached.watermark is None:
+            return self.limit
+        return min(self.limit, self.reached.watermark - 1)
+
     # -- moments ---------------------------------------------------------------------------
 
     def due(self) -> tuple[Instants, Progress]:
@@ -202,11 +209,11 @@ class Schedule:
         """Which elements have not been looked at and may be now."""
         if self.by_arrival:
             return log.positions > self.progress.position
-        return (log.times > self.progress.released) & (log.times <= self.limit)
+        return (log.times > self.progress.released) & (log.times <= self.released_until)
 
     def _released(self, times: Times) -> int:
         if not self.reached.ended:
-            return max(self.limit, self.progress.released)
+            return max(self.released_until, self.progress.released)
         return max(self.progress.released, int(times.max(initial=NEVER)))
 
     def _latest(self) -> int:
@@ -384,9 +391,9 @@ class Schedule:
             return NEVER if reported is None else reported
         first = self.progress.first
         if not self.on_grid or len(self.plan.windows) == 1 or first is None:
-            return self.limit
+            return self.released_until
         # Instants after the last that held something may still be asked for.
-        return min(self.limit, first - 1 if reported is None else reported)
+        return min(self.released_until, first - 1 if reported is None else reported)
 
     def _horizon(self, window: PlannedWindow) -> int:
         match window.frame:

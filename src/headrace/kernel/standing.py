@@ -271,7 +271,8 @@ def completed(schedule: Schedule, live: bool) -> int:
     if schedule.by_arrival:
         return NEVER if progress.reported is None else progress.reported - 1
     if live or not schedule.on_grid or progress.first is None:
-        return schedule.limit
+        return schedule.released_until
     return min(
-        schedule.limit, progress.first - 1 if progress.reported is None else progress.reported
+        schedule.released_until,
+        progress.first - 1 if progress.reported is None else progress.reported,
     )

@@ -214,7 +214,7 @@ class Kernel:
         if ended:
             return query.progress.reported
         failed = query.failure is not None
-        until = schedule.limit if failed else completed(schedule, self.live)
+        until = schedule.released_until if failed else completed(schedule, self.live)
         return until + 1 if until > NEVER else None
 
     # -- forgetting ------------------------------------------------------------------------
