@@ -77,7 +77,7 @@ class Dictionary:
 
     def encode_texts(self, texts: Sequence[str]) -> pl.Series:
         """The ids of terms by their canonical texts, none of which is a quoted triple."""
-        ids = text_ids(texts, self.seed)
+        ids = text_ids([text.encode() for text in texts], self.seed)
         made = dict(zip(ids.tolist(), texts, strict=True))
         for identity in made.keys() - self._made:
             self._new[identity] = made[identity]

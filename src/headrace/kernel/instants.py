@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.kernel.grid import NEVER, Ends, Times
 from headrace.kernel.log import Elements
@@ -90,22 +91,20 @@ class Instants:
         """How many there are."""
         return self.times.size
 
-    def part(self, start: int, stop: int) -> Instants:
-        """Some of them, one after the other."""
-        spans = tuple(_part(span, start, stop) for span in self.spans)
-        return Instants(self.times[start:stop], self.seqs[start:stop], spans)
-
-
-def _part(span: Span, start: int, stop: int) -> Span:
-    return Span(
-        span.opens[start:stop],
-        span.closes[start:stop],
-        span.members,
-        span.upper[start:stop],
-        None if span.since is None else span.since[start:stop],
-        None if span.skipped is None else span.skipped[start:stop],
-        span.ends,
-    )
+    def chosen(self, which: slice | npt.NDArray[np.bool_]) -> Instants:
+        """Some of them."""
+        spans = tuple(
+            replace(
+                span,
+                opens=span.opens[which],
+                closes=span.closes[which],
+                upper=span.upper[which],
+                since=None if span.since is None else span.since[which],
+                skipped=None if span.skipped is None else span.skipped[which],
+            )
+            for span in self.spans
+        )
+        return Instants(self.times[which], self.seqs[which], spans)
 
 
 def numbered(times: Times, first: int = 0) -> Times:

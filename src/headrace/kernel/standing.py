@@ -116,15 +116,14 @@ class Standing:
         """What it emits at some instants."""
         held = Held.at(self.plan, logs, instants)
         if self.plan.semantics.non_empty is NonEmpty.CONTENT:
-            instants = chosen(instants, held.sizes() > 0)
+            instants = instants.chosen(held.sizes() > 0)
             held = Held.at(self.plan, logs, instants)
         frames: list[pl.DataFrame] = []
         errors: dict[int, str] = {}
         for start, stop in held.blocks():
             failed = self._block(held, start, stop, around, frames, errors)
             if failed is not None:
-                kept = np.arange(len(instants)) <= failed
-                instants = chosen(instants, kept)
+                instants = instants.chosen(slice(failed + 1))
                 break
         rows = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
         report = Report(
@@ -174,7 +173,7 @@ class Standing:
 
     def _pass(self, held: Held, start: int, stop: int, around: Around) -> pl.DataFrame:
         query, dictionary = self.plan.query, around.dictionary
-        instants = held.instants.part(start, stop)
+        instants = held.instants.chosen(slice(start, stop))
         windows = held.windows(start, stop)
         numbers = range(stop - start)
         static = active_data(query.dataset, around.static, dictionary)
@@ -224,24 +223,6 @@ def _data(contents: list[Quads], static: Data) -> Data:
         return static
     below = None if static.quads.frame.is_empty() else static
     return Data(united(contents), beneath=below)
-
-
-def chosen(instants: Instants, kept: Flags) -> Instants:
-    """Some of the instants."""
-    if kept.all():
-        return instants
-    spans = tuple(
-        replace(
-            span,
-            opens=span.opens[kept],
-            closes=span.closes[kept],
-            upper=span.upper[kept],
-            since=None if span.since is None else span.since[kept],
-            skipped=None if span.skipped is None else span.skipped[kept],
-        )
-        for span in instants.spans
-    )
-    return Instants(instants.times[kept], instants.seqs[kept], spans)
 
 
 def _of_answers(report: Report) -> Report:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from xxhash import xxh3_64_intdigest
 
 from headrace.errors import DataError
+from headrace.rdf import ids
 from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.lines import LineReader
 from headrace.rdf.terms import canonical
@@ -133,9 +132,7 @@ def text_ids(texts: pl.Series, seed: int = 0) -> Ids:
     >>> text_ids(pl.Series(["<http://example.org/a>"]))
     array([2104508240554106038])
     """
-    characters = texts.cast(pl.Binary).to_list()
-    digests = map(xxh3_64_intdigest, characters, repeat(seed))
-    return np.fromiter(digests, np.uint64, len(characters)).view(np.int64)
+    return ids.text_ids(texts.cast(pl.Binary).to_list(), seed)
 
 
 def read_times(tokens: pl.Series) -> pl.Series:

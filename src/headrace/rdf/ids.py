@@ -6,7 +6,8 @@ seed is the deployment's own, so that nobody outside can look for two terms with
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import repeat
 from struct import Struct
 from typing import NewType
 
@@ -53,7 +54,7 @@ def text_id(canonical_text: bytes, seed: int = 0) -> TermId:
     return TermId(digest - (digest & _SIGN) * 2)
 
 
-def text_ids(texts: Iterable[str], seed: int = 0) -> npt.NDArray[np.int64]:
-    """The ids of the terms with these canonical forms."""
-    digests = [xxh3_64_intdigest(text.encode(), seed) for text in texts]
-    return np.array(digests, dtype=np.uint64).view(np.int64)
+def text_ids(canonical_texts: Sequence[bytes], seed: int = 0) -> npt.NDArray[np.int64]:
+    """The ids of the terms with these canonical N-Triples forms."""
+    digests = map(xxh3_64_intdigest, canonical_texts, repeat(seed))
+    return np.fromiter(digests, np.uint64, len(canonical_texts)).view(np.int64)
