@@ -64,9 +64,14 @@ class Progress:
         return replace(self, earliest=least if self.earliest is None else min(self.earliest, least))
 
     def with_origin(self, watermark: int | None, ended: bool) -> Progress:
-        """Take the earliest element for the origin, once no earlier one can come in time."""
-        if self.origin is not None or self.earliest is None:
+        """Take the earliest element for the origin, once no earlier one can come in time.
+
+        Where none came in time, the grid begins at the epoch: the late ones are judged by it.
+        """
+        if self.origin is not None:
             return self
+        if self.earliest is None:
+            return replace(self, origin=0) if ended else self
         passed = watermark is not None and watermark > self.earliest
         return replace(self, origin=self.earliest) if passed or ended else self
 

@@ -87,18 +87,18 @@ class Schedule:
     def due(self) -> tuple[Instants, Progress]:
         """The instants that are due now, and the progress after them."""
         times, cuts, progress = self._moments()
-        if self.by_arrival:
-            seqs = numbered(times, self._sequence_before(times))
-            if times.size:
-                progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
-        else:
-            seqs = numbered(times)
+        seqs = numbered(times, self._sequence_before(times))
+        if self.by_arrival and times.size:
+            progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
         spans = tuple(self._span(window, times, cuts) for window in self.plan.windows)
         return Instants(times, seqs, spans), self._having_counted(progress)
 
     def _sequence_before(self, times: Times) -> int:
-        again = times.size and self.progress.reported == int(times[0])
-        return self.progress.sequence + 1 if again else 0
+        """How many instants of the first of some times have been reported already."""
+        if times.size == 0 or self.progress.reported != int(times[0]):
+            return 0
+        # A `[)` window closes once, before what the elements of the same time cause.
+        return self.progress.sequence + 1 if self.by_arrival else 1
 
     def _moments(self) -> tuple[Times, Times | None, Progress]:
         """The times of the instants, how many elements in order each sees, and the progress."""
