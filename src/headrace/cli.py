@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from headrace.dialects import Parsed
+    from headrace.pipeline.manifest import Manifest
     from headrace.running import Outcome
 
 WRONG_QUERY = 2
@@ -151,7 +152,12 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(metavar="[IRI=]FILE", help="Static data, of a named graph; repeatable."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="SINK", help="FILE.ndjson, or - for the terminal.")
+        list[str] | None,
+        typer.Option(
+            metavar="SINK",
+            help="FILE.ndjson, .csv, .parquet, .tnq, kafka://BROKER/TOPIC, or - for the terminal;"
+            " repeatable.",
+        ),
     ] = None,
     late: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where late elements go, as NDJSON.")
@@ -159,8 +165,24 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     rejected: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where rejected elements go, as NDJSON.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the run is kept, to go on after a crash."),
+    ] = None,
     once: Annotated[bool, typer.Option(help="Read what is there, and end.")] = False,
     runner: Annotated[Runner, typer.Option(help="Where to run.")] = Runner.SPARK,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The Spark to run on; else one of its own.")
+    ] = None,
+    partitions: Annotated[
+        int, typer.Option(help="In how many parts queries are evaluated that can be.", min=1)
+    ] = 1,
+    batch: Annotated[
+        int, typer.Option(help="Pieces of files (16 MB) in a batch; 0 is no limit.", min=0)
+    ] = 16,
+    interval: Annotated[
+        float, typer.Option(help="Seconds from batch to batch, without --once.", min=0.05)
+    ] = 0.2,
     dialect: Dialect = None,
     settings: Settings = None,
     service_allow: Annotated[
@@ -175,55 +197,36 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
     ] = None,
 ) -> None:
-    """Run continuous queries over streams."""
+    """Run continuous queries over streams, on Spark or in this process."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
-    from headrace.results.terminal import evaluation_text  # noqa: PLC0415
-    from headrace.running import (  # noqa: PLC0415
-        Job,
-        notes,
-        prepared,
-        publisher,
-        run_once,
-        write_late,
-        write_rejected,
-        written,
-    )
+    from headrace.running import Job, RunnerKind, Voice, run_job  # noqa: PLC0415
 
     with failing():
-        if runner is Runner.SPARK:
-            problem = "runs of your own on Spark are being built"
-            raise SettingError(f"{problem}; add --runner inline{'' if once else ' --once'}")
-        if not once:
-            raise SettingError("the inline runner reads what is there and ends; add --once")
-        chosen = settings_of(settings or [])
-        outputs = [str(each) for each in (out, late, rejected) if each not in {None, "-"}]
-        if len(set(outputs)) < len(outputs):
-            raise SettingError("--out, --late and --rejected need a file each")
-        sources = _sources(stream or [])
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
-            sources,
+            _sources(stream or []),
             [_static_file(each) for each in static or []],
-            chosen,
+            settings_of(settings or []),
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
             timeout,
+            out or ["-"],
+            late,
+            rejected,
+            checkpoint,
+            once,
+            RunnerKind(runner.value),
+            master,
+            partitions,
+            batch,
+            interval,
         )
-        engine = prepared(job)
-        for note in notes(job, engine):
-            typer.echo(f"note: {note}", err=True)
-        show = partial(typer.echo, nl=False)
-        with (
-            written(late) as late_file,
-            written(rejected) as rejected_file,
-            publisher(out, lambda each: show(evaluation_text(each))) as publish,
-        ):
-            outcome = run_once(engine, publish, _progress_line())
-            if late_file is not None:
-                write_late(outcome.late, late_file)
-            if rejected_file is not None:
-                write_rejected(outcome.rejected, rejected_file)
+        note = partial(typer.echo, err=True)
+        voice = Voice(
+            lambda text: note(f"note: {text}"), partial(typer.echo, nl=False), _progress_line()
+        )
+        outcome = run_job(job, voice)
         for text in conclusion(outcome):
-            typer.echo(text, err=True)
+            note(text)
     if outcome.stopped:
         raise typer.Exit(FAILED_RUN)
 
@@ -232,36 +235,36 @@ def conclusion(outcome: Outcome) -> Iterator[str]:
     """What is said at the end of a run."""
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
     yield f"{outcome.evaluations:,} evaluations{failed}"
+    late = rejected = 0
     for iri, counters in outcome.counters.items():
+        late, rejected = late + counters.late, rejected + counters.rejected
         yield (
             f"<{iri}>: {counters.elements:,} elements, {counters.late:,} late, "
             f"{counters.rejected:,} rejected"
         )
-    if outcome.late:
+    if late:
         yield "late elements: --set delay=5s waits that long for them, --late FILE lists them"
-    for each in outcome.rejected[:_SHOWN]:
-        yield f"rejected: {each.reason}"
-    if len(outcome.rejected) > _SHOWN:
-        yield f"and {len(outcome.rejected) - _SHOWN:,} more; --rejected FILE has them all"
+    for reason in outcome.reasons:
+        yield f"rejected: {reason}"
+    if rejected > len(outcome.reasons):
+        yield f"and {rejected - len(outcome.reasons):,} more; --rejected FILE has them all"
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
 
 
-_SHOWN = 3
-
-
-def _progress_line() -> Callable[[str], None]:
+def _progress_line() -> Callable[[Manifest, object], None]:
     """Shows how far a run has come, on a terminal only."""
     from time import monotonic  # noqa: PLC0415
 
     began = last = monotonic()
 
-    def show(text: str) -> None:
+    def show(manifest: Manifest, _told: object) -> None:
         nonlocal last
         now = monotonic()
         if sys.stderr.isatty() and now - last > 1:
             last = now
-            typer.echo(f"{text} in {now - began:.0f} s", err=True)
+            elements = sum(each.elements for each in manifest.streams.values())
+            typer.echo(f"{elements:,} elements in {now - began:.0f} s", err=True)
 
     return show
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from headrace.spark.answers import Answer
-    from headrace.spark.manifest import Manifest
+    from headrace.pipeline.manifest import Manifest
+    from headrace.rdf.terms import Term
+    from headrace.results.evaluations import Evaluation
     from headrace.spark.session import SparkSession
 
 # Importing this module must stay cheap: the command line does it to show its help.
@@ -32,6 +33,7 @@ WHERE { ?tollgate t:registers ?car . }
 AGGREGATE { (?passages, COUNT, {?tollgate}) }
 """
 
+STREAM: Final = "http://streams.org/citytollgates.trdf"
 TRAFFIC: Final = "http://linkedurbandata.org/traffic#"
 GATES: Final = ("east", "north", "ring", "south", "west")
 CARS: Final = 400
@@ -61,7 +63,7 @@ class Demo:
     """What was put in and what came out."""
 
     passages: tuple[Passage, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[Evaluation, ...]
     manifest: Manifest
     seconds: float
 
@@ -126,22 +128,39 @@ def main(
 
 def _run(
     spark: SparkSession, folder: Path, directory: Path, console: Console
-) -> tuple[list[Answer], Manifest]:
-    from headrace.dialects import parse
-    from headrace.planning.plan import make_plan
-    from headrace.spark.run import Pace, run
+) -> tuple[list[Evaluation], Manifest]:
+    from headrace.deploying import setup_of, version_of
+    from headrace.engine import Engine
+    from headrace.pipeline.batches import Batches
+    from headrace.pipeline.deployment import open_deployment
+    from headrace.pipeline.streams import Sources, declared
+    from headrace.sinks.memory import MemorySink
+    from headrace.spark.run import Pace, Runner
 
-    plan = make_plan(parse(QUERY, dialect=None).query)
-    answers: list[Answer] = []
+    answers: list[Evaluation] = []
     in_a_row = max(1, console.width // TABLE_WIDTH)
     console.print("running the query ...\n")
 
-    def publish(answer: Answer) -> None:
+    def publish(answer: Evaluation) -> None:
         answers.append(answer)
         if len(answers) % in_a_row == 0:
             console.print(_side_by_side(answers[-in_a_row:]))
 
-    manifest = run(spark, plan, folder, directory, Pace(files_per_batch=1), publish)
+    with open_deployment(directory) as deployment:
+        engine = Engine(seed=deployment.seed)
+        engine.stream(STREAM)
+        query = engine.register(QUERY, name="tollgates")
+        around = engine.around()
+        sink = MemorySink({query.name: query.parsed.query.form}, publish)
+        setup = setup_of(
+            deployment,
+            engine.plans(),
+            {STREAM: [declared(str(folder))]},
+            lambda: (version_of(around.static), around),
+            sinks={"tables": sink},
+        )
+        sources = Sources({STREAM: [str(folder)]})
+        manifest = Runner(spark, Batches(deployment, setup), sources, Pace(1)).run()
     shown = len(answers) // in_a_row * in_a_row
     if answers[shown:]:
         console.print(_side_by_side(answers[shown:]))
@@ -169,9 +188,9 @@ def _session(spark: SparkSession | None, log: Path, console: Console) -> Iterato
 
 
 def _conclude(demo: Demo, console: Console) -> None:
-    batches = demo.manifest.batch + 1
+    batches, elements = demo.manifest.batch + 1, demo.manifest.streams[STREAM].elements
     console.print(
-        f"[bold]{len(demo.answers)} windows[/] over {demo.manifest.elements:,} elements in "
+        f"[bold]{len(demo.answers)} windows[/] over {elements:,} elements in "
         f"{batches} micro-batches, {demo.seconds:.0f} seconds in all",
         highlight=False,
     )
@@ -179,7 +198,7 @@ def _conclude(demo: Demo, console: Console) -> None:
         "A car that passes the same gate twice within a window counts once in it.\n\n"
         "Next:\n"
         "  source .venv/bin/activate           puts headrace on your path\n"
-        "  headrace run QUERY --stream IRI=FILE --runner inline --once\n"
+        "  headrace run QUERY --stream IRI=FILE --once\n"
         "                                      your own queries over your own streams\n"
         "  headrace check examples/papers/*    what queries mean, and what is wrong\n"
         "  headrace explain QUERY              how a query will be run\n"
@@ -189,7 +208,7 @@ def _conclude(demo: Demo, console: Console) -> None:
     )
 
 
-def _side_by_side(answers: Sequence[Answer]) -> Table:
+def _side_by_side(answers: Sequence[Evaluation]) -> Table:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 3))
@@ -197,30 +216,29 @@ def _side_by_side(answers: Sequence[Answer]) -> Table:
     return grid
 
 
-def _table(answer: Answer) -> Table:
+def _table(answer: Evaluation) -> Table:
     from rich.table import Table
 
-    table = Table(title=f"({clock(answer.opens)}, {clock(answer.closes)}]", title_style="cyan")
+    [(opens, closes)] = answer.windows.values()
+    assert opens is not None, "a window of time opens"
+    assert closes is not None, "and closes"
+    table = Table(title=f"({clock(opens)}, {clock(closes)}]", title_style="cyan")
     table.add_column("tollgate")
     table.add_column("passages", justify="right")
     for row in answer.rows:
-        table.add_row(*(_short(text) for text in row))
+        table.add_row(*(_short(term) for term in row))
     return table
 
 
-def _short(text: str | None) -> str:
-    """A term as a person would write it: without the namespace, or just the value.
+def _short(term: Term | None) -> str:
+    """A term as a person would write it: without the namespace, or just the value."""
+    from headrace.rdf.terms import Literal
 
-    >>> _short("<http://linkedurbandata.org/traffic#east>")
-    't:east'
-    >>> _short('"7"^^<http://www.w3.org/2001/XMLSchema#integer>')
-    '7'
-    """
-    if text is None:
+    if term is None:
         return ""
-    if text.startswith('"'):
-        return text[1 : text.rindex('"')]
-    return text.strip("<>").replace(TRAFFIC, "t:")
+    if isinstance(term, Literal):
+        return term.lexical
+    return str(term).strip("<>").replace(TRAFFIC, "t:")
 
 
 def clock(time: int) -> str:

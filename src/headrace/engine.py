@@ -193,6 +193,7 @@ class Engine:
         timeout: float | None = None,
         live: bool = False,
         clock: Callable[[], int] | None = _now,
+        seed: int = 0,
     ) -> None:
         """Start with no streams and no queries.
 
@@ -204,9 +205,10 @@ class Engine:
             timeout: how many seconds an evaluation may take.
             live: whether empty windows are reported up to the watermark even if nothing follows.
             clock: the present in microseconds, which says in a live run what is too far ahead.
+            seed: of the ids of terms.
         """
         self.settings = dict(settings or {})
-        self.static = Store(services=services, functions=functions)
+        self.static = Store(services=services, functions=functions, seed=seed)
         self.live = live
         self._clock = clock if live else None
         self._max_rows = max_rows
@@ -329,12 +331,20 @@ class Engine:
     def runner(self) -> InlineRunner:
         """The runner, started when it is first needed."""
         if self._runner is None:
-            plans = [self._plan(each) for each in self._queries.values()]
-            check_readers(plans)
-            self._check_streams(plans)
-            kernel = Kernel(plans, self._around(), self.live)
+            kernel = Kernel(self.plans(), self.around(), self.live)
             self._runner = InlineRunner(kernel, self._clock)
         return self._runner
+
+    def plans(self) -> list[Plan]:
+        """The plans of its queries.
+
+        Raises:
+            SettingError: they do not fit together, or one reads a stream that is not declared.
+        """
+        plans = [self._plan(each) for each in self._queries.values()]
+        check_readers(plans)
+        self._check_streams(plans)
+        return plans
 
     def feed(self, iri: str) -> StreamFeed:
         """The way into a stream."""
@@ -366,7 +376,8 @@ class Engine:
                     problem = f"'{plan.name}' reads <{stream.value}>, which is no declared stream"
                     raise SettingError(f"{problem}; {hint}")
 
-    def _around(self) -> Around:
+    def around(self) -> Around:
+        """What its queries share."""
         services = self.static.services()
 
         def ask(service: Service, solutions: Solutions) -> Solutions:

@@ -29,9 +29,12 @@ from headrace.kernel.holding import Flags
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.planning.explain import length
 from headrace.planning.plan import Plan
-from headrace.rdf.columns import TimedColumns, read_timed_columns
+from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
+from headrace.rdf.formats import Format
+from headrace.rdf.options import DEFAULT_OPTIONS, ReadOptions
 from headrace.rdf.scopes import Scope
+from headrace.rdf.streams import read_stream
 from headrace.rdf.terms import Iri, Quad
 from headrace.rdf.times import iso_text
 
@@ -84,7 +87,8 @@ class StreamFeed:
         idle: after how long a silence it no longer holds back others.
         heard: when something came last, by the clock.
         high: the greatest event time so far.
-        lines: how many lines of timed N-Quads have been read.
+        size: how many bytes have been read; elements in them are told apart by where they begin.
+        lines: how many lines there were in them.
         elements: how many elements have come.
         rejected: how many of them could not be taken.
         late: how many missed a window.
@@ -100,6 +104,7 @@ class StreamFeed:
     idle: int | None = None
     heard: int | None = None
     high: int | None = None
+    size: int = 0
     lines: int = 0
     elements: int = 0
     rejected: int = 0
@@ -118,9 +123,10 @@ class StreamFeed:
 
     def scope(self) -> Scope:
         """The scope of the blank nodes of the next element."""
+        name = f"{self._prefix}-e{self.elements}"  # unlike those that begin at a byte
         if self.blank_nodes is BlankNodes.STREAM:
-            return Scope(f"{self._prefix}-{self.elements}", labels=self._prefix)
-        return Scope(f"{self._prefix}-{self.elements}")
+            return Scope(name, labels=self._prefix)
+        return Scope(name)
 
     # -- what comes in ---------------------------------------------------------------------
 
@@ -141,29 +147,37 @@ class StreamFeed:
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
         self.high = element.time if self.high is None else max(self.high, element.time)
 
-    def push_timed(self, data: bytes, position: int, at: tuple[str, int] | None = None) -> int:
-        """Take timed N-Quads, and say how many elements and heartbeats there were.
+    def push_data(
+        self,
+        data: bytes,
+        form: Format,
+        position: int,
+        at: tuple[str, int] | None = None,
+        options: ReadOptions = DEFAULT_OPTIONS,
+    ) -> int:
+        """Take bytes of a stream, and say how many elements and heartbeats there were.
 
         Args:
-            data: whole lines.
+            data: whole elements.
+            form: how they are written.
             position: of the first element.
             at: the file that they stand in and the line they begin at, for errors.
+            options: how they are read.
         """
         name, line = at or (self.stream.value, self.lines + 1)
-        ahead = self.lines + 1 - line
-
-        def unreadable(error: DataError) -> None:
-            place = None if error.line is None else error.line - ahead
-            self.unreadable(DataError(error.problem, name, place, error.column))
-
-        read = read_timed_columns(
+        read = read_stream(
             data,
+            form,
             seed=self.dictionary.seed,
             prefix=self._prefix,
             per_stream=self.blank_nodes is BlankNodes.STREAM,
-            on_error=unreadable,
-            first_line=self.lines + 1,
+            name=name,
+            first_byte=self.size,
+            first_line=line,
+            options=options,
+            on_error=self.unreadable,
         )
+        self.size += len(data)
         self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         self.push_columns(read, position)
         return read.elements.height
@@ -339,10 +353,21 @@ class InlineRunner:
         feed.push(element, self._position)
         self._position += 1
 
-    def push_timed(self, feed: StreamFeed, data: bytes, at: tuple[str, int] | None = None) -> None:
-        """Take timed N-Quads; if they are of a file, which and from which line on."""
+    def push_timed(self, feed: StreamFeed, data: bytes) -> None:
+        """Take timed N-Quads."""
+        self.push_data(feed, data, Format.TIMED_N_QUADS)
+
+    def push_data(
+        self,
+        feed: StreamFeed,
+        data: bytes,
+        form: Format,
+        at: tuple[str, int] | None = None,
+        options: ReadOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        """Take bytes of a stream; if they are of a file, which and from which line on."""
         feed.heard = None if self.clock is None else self.clock()
-        self._position += feed.push_timed(data, self._position, at)
+        self._position += feed.push_data(data, form, self._position, at, options)
 
     def step(self) -> Results:
         """Evaluate what is due."""

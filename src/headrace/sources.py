@@ -11,9 +11,7 @@ from headrace.errors import SettingError
 from headrace.inline import InlineRunner, StreamFeed
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
-from headrace.rdf.options import FILE_LIMITS, ReadOptions
-from headrace.rdf.reading import read
-from headrace.rdf.timestamps import timed_elements
+from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
 
 PIECE = 16 << 20
 """So many bytes of a file of timed N-Quads are read and stepped at a time."""
@@ -29,25 +27,12 @@ class Piece:
 
     def push(self, runner: InlineRunner, feed: StreamFeed) -> None:
         """Give it to a stream."""
-        if format_of_path(self.path) is Format.TIMED_N_QUADS:
-            runner.push_timed(feed, self.data, (str(self.path), self.line))
-        else:
-            self._push_document(runner, feed)
-
-    def _push_document(self, runner: InlineRunner, feed: StreamFeed) -> None:
-        """Take a document whose graphs say when they happened."""
-        name = str(self.path)
-        quads = read(
-            self.data,
-            format_of_path(self.path),
-            name=name,
-            scope=feed.scope(),
-            options=ReadOptions(base=self.path.resolve().as_uri(), limits=FILE_LIMITS),
-            on_error=feed.unreadable,
+        form = format_of_path(self.path)
+        in_lines = form in (Format.TIMED_N_QUADS, Format.NDJSON)
+        options = ReadOptions(
+            base=self.path.resolve().as_uri(), limits=ELEMENT_LIMITS if in_lines else FILE_LIMITS
         )
-        elements = timed_elements(quads, name, feed.unreadable)
-        for element in sorted(elements, key=lambda each: each.time):
-            runner.push(feed, element)
+        runner.push_data(feed, self.data, form, (str(self.path), self.line), options)
 
 
 def files_of(source: str) -> list[Path]:

@@ -52,6 +52,7 @@ class Store:
         functions: Functions | None = None,
         max_rows: int = Budget().rows,
         timeout: float | None = None,
+        seed: int = 0,
     ) -> None:
         """Start empty.
 
@@ -60,8 +61,9 @@ class Store:
             functions: extension functions by IRI.
             max_rows: how many rows any part of a query may make.
             timeout: how many seconds a query may take.
+            seed: of the ids of its terms.
         """
-        self._dictionary = Dictionary()
+        self._dictionary = Dictionary(seed)
         self._quads = QUADS.to_frame()
         self._client = EndpointClient(services or ServiceConfig())
         self._functions = functions or Functions()

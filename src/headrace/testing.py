@@ -77,7 +77,7 @@ def play(  # noqa: PLR0913 - each is a part of the script
     named = queries.items() if isinstance(queries, Mapping) else ((None, each) for each in queries)
     for name, text in named:
         engine.register(text, name=name, dialect=dialect).on_result(found.append)
-    scripts = {iri: list(_elements(text)) for iri, text in streams.items()}
+    scripts = {iri: list(in_elements(text)) for iri, text in streams.items()}
     for step in _steps(scripts, batches):
         for iri, text in step:
             engine.stream(iri).feed_timed(text)
@@ -95,7 +95,7 @@ def _static(text: str, graph: str | None) -> Iterator[Quad]:
         yield Quad(quad.subject, quad.predicate, quad.object, named)
 
 
-def _elements(text: str) -> Iterator[list[str]]:
+def in_elements(text: str) -> Iterator[list[str]]:
     """The lines of a script, those of one element together."""
     held: list[str] = []
     key: tuple[str, str] | None = None

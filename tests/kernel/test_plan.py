@@ -6,25 +6,20 @@ from dataclasses import replace
 import pytest
 
 from headrace.algebra.expressions import Variable
-from headrace.algebra.query import Ask, Dataset, Query, Registered, Registration
+from headrace.algebra.query import Query
 from headrace.algebra.reporting import (
-    FIRST,
-    Emit,
-    Every,
-    NonEmpty,
     OnArrival,
     Order,
     Scope,
     Semantics,
     Strategy,
 )
-from headrace.algebra.windows import CountWindow, NowWindow, TimeWindow
+from headrace.algebra.windows import NowWindow, TimeWindow
 from headrace.dialects import parse
 from headrace.errors import QueryError, UnsupportedError
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.terms import Iri
-from headrace.spark.support import check_supported
 
 from .streams import STREAM, tollgate_query
 
@@ -100,40 +95,6 @@ def test_a_service_with_a_budget_is_refused_where_it_stands() -> None:
     with pytest.raises(UnsupportedError) as raised:
         make_plan(parsed.query, source=parsed.source)
     assert raised.value.line == 2
-
-
-# -- what the Spark runtime can run ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {"t0": FIRST},
-        {"report": Every(5)},
-        {"emit": Emit.ISTREAM},
-        {"non_empty": NonEmpty.CONTENT},
-        {"assert_quoted": True},
-        {"max_ahead": 7},
-    ],
-)
-def test_choices_that_spark_cannot_run_are_refused(choices: dict[str, object]) -> None:
-    with pytest.raises(UnsupportedError, match="Spark runner"):
-        check_supported(make_plan(with_semantics(**choices)))
-
-
-def test_queries_that_spark_cannot_run_are_refused() -> None:
-    query = tollgate_query()
-    [window] = query.windows
-    for changed in (
-        replace(query, form=Ask()),
-        replace(query, dataset=Dataset(default=(Iri("x:g"),))),
-        replace(query, registration=Registration("q", Registered.STREAM)),
-        replace(query, windows=(window, replace(window, name=Iri("x:w")))),
-        replace(query, windows=(replace(window, frame=CountWindow(3)),)),
-    ):
-        with pytest.raises(UnsupportedError, match="Spark runner"):
-            check_supported(make_plan(changed))
-    check_supported(make_plan(replace(query, registration=Registration("q"))))
 
 
 # -- queries that read each other ------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -15,14 +14,16 @@ from headrace.errors import DataError
 from headrace.rdf import columns_lines
 from headrace.rdf.columns import TimedColumns, read_timed_columns
 from headrace.rdf.columns_lines import TERMS, distinct_terms
+from headrace.rdf.columns_terms import read_times
 from headrace.rdf.columns_tokens import blocks
 from headrace.rdf.elements import Element
 from headrace.rdf.ids import term_id
 from headrace.rdf.lines import LineReader
 from headrace.rdf.options import DEFAULT_OPTIONS, Limits, ReadOptions, StarMode
-from headrace.rdf.scopes import UNSCOPED
-from headrace.rdf.terms import BlankNode, Quad, QuotedTriple, Term, canonical
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Quad, canonical
 from headrace.rdf.timed import read_timed
+from headrace.rdf.times import microseconds
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -30,13 +31,14 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 # -- the oracle ----------------------------------------------------------------------------
 
 
-def check(
+def check(  # noqa: PLR0913 - all but the first have a default
     data: bytes,
     *,
     seed: int = 0,
     prefix: str = "",
     per_stream: bool = False,
     options: ReadOptions = DEFAULT_OPTIONS,
+    first_byte: int = 0,
     first_line: int = 1,
 ) -> TimedColumns:
     """Read a text in both ways and compare all there is to compare."""
@@ -49,19 +51,21 @@ def check(
         name="s.tnq",
         options=options,
         on_error=told.append,
+        first_byte=first_byte,
         first_line=first_line,
     )
-    before = b"\n" * (first_line - 1)
-    elements = [
-        within(element, prefix)
-        for element in read_timed(
-            before + data.removeprefix(b"\xef\xbb\xbf"),
+    elements = list(
+        read_timed(
+            data,
             name="s.tnq",
-            scope=UNSCOPED if per_stream else None,
+            scope=Scope(prefix) if per_stream else None,
+            prefix=prefix,
             options=options,
             on_error=expected_told.append,
+            first_byte=first_byte,
+            first_line=first_line,
         )
-    ]
+    )
     assert [vars(error) for error in told] == [vars(error) for error in expected_told]
     assert found.elements.rows() == [(each.time, len(each.quads)) for each in elements]
     assert found.statements.rows() == list(statements(elements, seed))
@@ -87,30 +91,6 @@ def statements(elements: list[Element], seed: int) -> Iterator[tuple[int | None,
             graph = None if quad.graph is None else term_id(quad.graph, seed)
             triple = (term_id(term, seed) for term in (quad.subject, quad.predicate, quad.object))
             yield position, element.time, graph, *triple
-
-
-def within(element: Element, prefix: str) -> Element:
-    if not prefix:
-        return element
-    quads = (
-        Quad(
-            renamed(quad.subject, prefix),
-            quad.predicate,
-            renamed(quad.object, prefix),
-            None if quad.graph is None else renamed(quad.graph, prefix),
-        )
-        for quad in element.quads
-    )
-    return Element(element.time, tuple(quads))
-
-
-def renamed(term: Term, prefix: str) -> Term:
-    if isinstance(term, BlankNode):
-        return BlankNode(f"{prefix}.{term.label}")
-    if isinstance(term, QuotedTriple):
-        subject, object_ = renamed(term.subject, prefix), renamed(term.object, prefix)
-        return replace(term, subject=subject, object=object_)
-    return term
 
 
 # -- random texts --------------------------------------------------------------------------
@@ -276,6 +256,7 @@ def test_columns_are_what_lines_are(
         prefix=prefix,
         per_stream=per_stream,
         options=options,
+        first_byte=70 * (first_line - 1),
         first_line=first_line,
     )
 
@@ -400,20 +381,22 @@ def test_elements_are_lines_of_one_time_and_graph() -> None:
     found = check(text.encode())
     assert found.elements["size"].to_list() == [2, 0, 1, 1, 2]
     assert found.statements["position"].to_list() == [0, 0, 2, 3, 4, 4]
-    labels = ["_:1.c", "_:7.c", "_:8.c", "_:9.c"]
+    first = len(line) + len("bad\n# comment\n\n") + len(line)
+    starts = [0, first + 2, first + 2 + len(line), first + 2 + 2 * len(line) - len(" <x:g>")]
+    labels = sorted(f"_:{start}.c" for start in starts)
     assert (
         found.terms.filter(pl.col("text").str.starts_with("_"))["text"].sort().to_list() == labels
     )
 
 
-def test_blank_nodes_are_told_apart_by_prefix_and_line() -> None:
+def test_blank_nodes_are_told_apart_by_prefix_and_byte() -> None:
     data = b"1\t_:a <x:b> << _:a <x:b> << _:b <x:b> <x:c> >> >> _:g .\n2\t_:a <x:b> _:a .\n"
     for prefix in ("", "f00.7"):
         for per_stream in (False, True):
-            check(data, prefix=prefix, per_stream=per_stream, first_line=5)
-    found = read_timed_columns(data, prefix="f", first_line=5)
+            check(data, prefix=prefix, per_stream=per_stream, first_byte=5)
+    found = read_timed_columns(data, prefix="f", first_byte=5)
     assert "<< _:f.5.a <x:b> << _:f.5.b <x:b> <x:c> >> >>" in found.terms["text"].to_list()
-    assert "_:f.6.a" in found.terms["text"].to_list()
+    assert f"_:f.{5 + data.index(b'2')}.a" in found.terms["text"].to_list()
 
 
 def test_limits_hold_to_the_character() -> None:
@@ -450,3 +433,28 @@ def test_two_terms_with_one_id_are_a_loud_error() -> None:
     other = pl.DataFrame({"id": [1], "text": ["<x:c>"]}, schema=TERMS)
     with pytest.raises(DataError, match="<x:a> and <x:c> have the same id"):
         distinct_terms(pl.concat([terms, other]))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.datetimes().map(lambda each: each.isoformat() + "Z"),
+            st.datetimes().map(lambda each: each.isoformat()),
+            st.from_regex(
+                r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{1,7})?Z?",
+                fullmatch=True,
+            ).filter(str.isascii),
+            st.sampled_from([*TIMES, *ODD_TIMES, "0000-01-01T00:00:00Z", "1970-01-01T24:00:00Z"]),
+        ),
+        unique=True,
+    )
+)
+def test_columns_of_times_are_what_each_is(tokens: list[str]) -> None:
+    def one(token: str) -> int | None:
+        try:
+            return microseconds(token)
+        except ValueError:
+            return None
+
+    found = read_times(pl.Series(tokens, dtype=pl.String))
+    assert found.to_list() == [one(token) for token in tokens]

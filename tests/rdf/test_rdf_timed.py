@@ -113,9 +113,44 @@ def test_a_heartbeat_is_a_time_alone_and_parts_elements() -> None:
 def test_blank_nodes_are_scoped_to_their_element() -> None:
     text = "1\t_:a <x:b> _:a _:g .\n1\t<< _:a <x:b> <x:c> >> <x:b> _:b _:g .\n1\t_:a <x:b> _:a .\n"
     first, second = read_timed(text)
-    a, b, g = BlankNode("1.a"), BlankNode("1.b"), BlankNode("1.g")
+    a, b, g = BlankNode("0.a"), BlankNode("0.b"), BlankNode("0.g")
     assert first.quads == (Quad(a, B, a, g), Quad(QuotedTriple(a, B, C), B, b, g))
-    assert second.quads == (Quad(BlankNode("3.a"), B, BlankNode("3.a")),)
+    third = f"{text.rindex('1' + chr(9))}.a"
+    assert second.quads == (Quad(BlankNode(third), B, BlankNode(third)),)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_scope_is_named_after_the_byte_at_which_its_element_begins(end: str, mark: str) -> None:
+    lines = [
+        '1\t<x:a> <x:b> "\u00e9" .',
+        "# \U0001f600",
+        "2\t_:a <x:b> _:a _:g .",
+        "3\t_:a <x:b> _:a .",
+    ]
+    text = mark + end.join(lines)
+    starts = [text.encode().index(f"{number}\t".encode()) for number in (2, 3)]
+    expected = [BlankNode(f"p.{start + 100}.a") for start in starts]
+    for data in (text, text.encode()):
+        found = list(read_timed(data, prefix="p", first_byte=100))
+        assert [element.quads[0].subject for element in found[1:]] == expected
+
+
+def test_a_file_cut_between_elements_says_the_same() -> None:
+    line = '1\t_:a <x:b> _:a _:g .\n1\t_:b <x:b> "\u00e9" _:g .\n2\t_:a <x:b> _:a .\nbad\n'
+    data = (line * 3).encode()
+    whole, told = list[DataError](), list[DataError]()
+    expected = list(read_timed(data, on_error=whole.append))
+    ends = [at for at in range(len(data)) if data[:at].endswith((b"bad\n", b"_:g .\n2"))]
+    for end in [each - data[:each].endswith(b"2") for each in ends]:
+        line_number = data[:end].count(b"\n") + 1
+        told.clear()
+        found = list(read_timed(data[:end], on_error=told.append))
+        found += read_timed(
+            data[end:], on_error=told.append, first_byte=end, first_line=line_number
+        )
+        assert found == expected
+        assert [vars(error) for error in told] == [vars(error) for error in whole]
 
 
 def test_blank_nodes_of_a_stream_are_the_same_in_all_its_elements() -> None:

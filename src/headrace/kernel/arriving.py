@@ -1,25 +1,62 @@
-"""What has been read of a stream, as the kernel takes it in."""
+"""Elements as they come in: which of them are taken, and how far their stream had come before."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-import polars as pl
 
-from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, TIME
-from headrace.kernel.grid import NEVER
-from headrace.rdf.columns import TimedColumns
+from headrace.algebra.reporting import DAY
+from headrace.kernel.grid import NEVER, Times
+from headrace.kernel.holding import Flags
+from headrace.planning.explain import length
+from headrace.rdf.times import iso_text
+
+FURTHEST = 2**60
+"""Times further from 1970 than these microseconds are taken for mistakes, and would overflow."""
 
 
-def with_highs(read: TimedColumns, high: int | None) -> tuple[pl.DataFrame, int | None]:
-    """Statements with the greatest time of the stream before each, and that after all of them.
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What keeps elements out whose times cannot be right.
 
-    Args:
-        read: what has been read, heartbeats included.
-        high: the greatest time of the stream before it.
+    Attributes:
+        max_ahead: how far one may be ahead.
+        now: of what: the present, in a live run; else what came before it.
     """
-    start = NEVER if high is None else high
-    reached = np.maximum.accumulate(np.concatenate(([start], read.elements[TIME].to_numpy())))
-    highs = pl.Series(HIGH, reached[read.statements[POSITION].to_numpy()], dtype=pl.Int64)
-    after = int(reached[-1])
-    statements = read.statements.with_columns(highs.replace(NEVER, None)).select(*ARRIVALS)
-    return statements, None if after == NEVER else after
+
+    max_ahead: int = DAY
+    now: int | None = None
+
+    def passed(self, times: Times, high: int | None) -> tuple[Flags, Times]:
+        """Which elements are taken, and the greatest time before each; `NEVER` if there is none.
+
+        Args:
+            times: of the elements and heartbeats, in the order in which they came.
+            high: the greatest time before them.
+        """
+        start = NEVER if high is None else high
+        before = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
+        limit = before if self.now is None else np.full(times.size, self.now)
+        near = (times <= limit + self.max_ahead) | (limit == NEVER)
+        if np.all(near & (np.abs(times) <= FURTHEST)):
+            return np.ones(times.size, np.bool_), before
+        taken, highs, reached = np.ones(times.size, np.bool_), before.copy(), start
+        for place, time in enumerate(times.tolist()):
+            highs[place] = reached
+            taken[place] = self.reason(time, None if reached == NEVER else reached) is None
+            reached = max(reached, time) if taken[place] else reached
+        return taken, highs
+
+    def reason(self, time: int, high: int | None) -> str | None:
+        """Why an element of some time is not taken; none if it is."""
+        if abs(time) > FURTHEST:
+            return "its time is tens of thousands of years away"
+        limit = high if self.now is None else self.now
+        if limit is None or time <= limit + self.max_ahead:
+            return None
+        of = "what came before it" if self.now is None else "the clock"
+        return (
+            f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} ahead"
+            f" of {of}; if that is right, set a longer max_ahead"
+        )

@@ -107,14 +107,17 @@ class Dictionary:
         return pl.DataFrame(rows, schema=QUADS, orient="row").unique(maintain_order=True)
 
     def learn(self, terms: pl.DataFrame) -> None:
-        """Add terms by id and text, of which some may be known.
+        """Add terms by id and text, of which some may be known; also what they are worth, if known.
 
         Raises:
             DataError: two different terms have the same id.
         """
-        fresh = terms.select(*TERMS)
-        if 0 < len(self._new) <= _FEW:
-            fresh = self._with_new(fresh)
+        if set(VALUES) <= set(terms.columns):
+            fresh = terms.select(*_KNOWN)
+        else:
+            fresh = terms.select(*TERMS)
+            if 0 < len(self._new) <= _FEW:
+                fresh = self._with_new(fresh)
         self._flush()
         if fresh[ID].n_unique() < fresh.height:
             fresh = fresh.unique(maintain_order=True)
@@ -149,9 +152,9 @@ class Dictionary:
 
     def _take(self, new: pl.DataFrame) -> None:
         """Add terms that are not known."""
-        worth = values(new[TEXT])
-        self._append(new.hstack(worth))
-        for text in new.filter(worth[KIND] == Kind.QUOTED)[TEXT]:
+        valued = new if KIND in new.columns else new.hstack(values(new[TEXT]))
+        self._append(valued.select(*_KNOWN))
+        for text in valued.filter(pl.col(KIND) == Kind.QUOTED)[TEXT]:
             self.encode(read_term(text))
 
     def _append(self, new: pl.DataFrame) -> None:

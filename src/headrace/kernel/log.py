@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,10 @@ class Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
 
+    def moved(self, by: int) -> Elements:
+        """The same, so many positions later."""
+        return replace(self, positions=self.positions + by)
+
     def with_more(self, more: Elements) -> Elements:
         """These and others that came after them."""
         pairs = zip(self._arrays(), more._arrays(), strict=True)
@@ -80,14 +84,23 @@ class StreamLog:
         self.statements = ARRIVALS.to_frame()
         self.elements = NO_ELEMENTS
 
-    def append(self, statements: pl.DataFrame, high: int | None) -> Elements:
-        """Add statements that have come in, and how far the stream has come with them."""
+    def append(
+        self, statements: pl.DataFrame, high: int | None, elements: Elements | None = None
+    ) -> Elements:
+        """Add what has come in, and how far the stream has come with it.
+
+        Args:
+            statements: those that some query may ask for.
+            high: the greatest event time.
+            elements: all elements, where not all of their statements are given.
+        """
         if high is not None:
             self.high = high if self.high is None else max(self.high, high)
-        if statements.is_empty():
+        new = Elements.of(statements) if elements is None else elements
+        if len(new) == 0:
             return NO_ELEMENTS
-        new = Elements.of(statements)
-        self.statements = pl.concat([self.statements, statements])
+        if not statements.is_empty():
+            self.statements = pl.concat([self.statements, statements])
         self.elements = new if len(self.elements) == 0 else self.elements.with_more(new)
         return new
 

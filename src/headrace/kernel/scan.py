@@ -62,16 +62,46 @@ class _Places:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """The solutions that fall to one of several parts, by the term of a variable.
+
+    Attributes:
+        key: the variable.
+        part: which part.
+        parts: how many there are.
+    """
+
+    key: Variable
+    part: int
+    parts: int
+
+    def owns(self, ids: pl.Expr) -> pl.Expr:
+        """Which terms fall to it; an id is a hash, so its lowest bits are as good as any."""
+        return (ids & (BUCKETS - 1)) % self.parts == self.part
+
+    def of(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Those of some solutions that fall to it; all, if they do not say."""
+        name = column(self.key)
+        return found.filter(self.owns(pl.col(name))) if name in found.columns else found
+
+
+BUCKETS: Final = 64
+"""Terms fall into so many buckets, and buckets to parts: their number may change."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What is asked of a variable besides its term.
 
     Attributes:
         valued: the variables whose kinds and numbers come along where they are at hand.
         stamped: the variables whose latest stream times come along.
+        share: the part of the solutions that is looked for here.
     """
 
     valued: frozenset[Variable] = frozenset()
     stamped: frozenset[Variable] = frozenset()
+    share: Share | None = None
 
 
 NOTHING_MORE: Final = Wanted()
@@ -123,6 +153,8 @@ def _scanned(
     found = at_instants(matches, places.columns, data.quads, data.merges, stamped)
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
+    if wanted.share is not None:
+        found = wanted.share.of(found)
     identified = None
     if data.keyed and not data.quads.timed and not stamped:
         identified = frozenset({INSTANT, *(n for n in found.columns if n.startswith("?"))})

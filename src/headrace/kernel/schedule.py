@@ -90,8 +90,16 @@ class Schedule:
         seqs = numbered(times, self._sequence_before(times))
         if self.by_arrival and times.size:
             progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
-        spans = tuple(self._span(window, times, cuts) for window in self.plan.windows)
-        return Instants(times, seqs, spans), self._having_counted(progress)
+        return Instants(times, seqs, self.spans(times, cuts)), self._having_counted(progress)
+
+    def spans(self, times: Times, cuts: Times | None = None) -> tuple[Span, ...]:
+        """What each window is at some moments.
+
+        Args:
+            times: the moments.
+            cuts: how many elements in order each of them sees, where single elements cause them.
+        """
+        return tuple(self._span(window, times, cuts) for window in self.plan.windows)
 
     def _sequence_before(self, times: Times) -> int:
         """How many instants of the first of some times have been reported already."""

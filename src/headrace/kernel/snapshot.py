@@ -60,7 +60,7 @@ from headrace.kernel.expressions import Expressions, depends_on_instant, is_loca
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
-from headrace.kernel.scan import Wanted, at_instants, scan
+from headrace.kernel.scan import Share, Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
 from headrace.kernel.stamps import Stamps
 from headrace.planning.join_order import Estimate, greedy
@@ -98,6 +98,7 @@ class Surroundings:
         service: how remote endpoints are asked.
         windows: what windows hold.
         streams: the streams they are on, by number.
+        share: the part of the solutions that is looked for.
     """
 
     dictionary: Dictionary
@@ -109,12 +110,13 @@ class Surroundings:
     service: CallService = no_service
     windows: tuple[WindowContents, ...] = ()
     streams: tuple[Iri, ...] = ()
+    share: Share | None = None
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
     places = {id(each): place for place, each in enumerate(everywhere(operator))}
-    wanted = Wanted(_valued(operator), _stamped(operator))
+    wanted = Wanted(_valued(operator), _stamped(operator), around.share)
     return _Snapshot(around, data, wanted, places).solutions(operator)
 
 

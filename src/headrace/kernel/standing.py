@@ -29,6 +29,7 @@ from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.order import is_ordered
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
+from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.snapshot import CallService, Surroundings, evaluate, no_service
 from headrace.planning.plan import Plan
@@ -107,6 +108,14 @@ class Standing:
             return None
         return Schedule(self.plan, self.progress, logs, reached)
 
+    def with_content(
+        self, instants: Instants, logs: Sequence[tuple[StreamLog, Elements]]
+    ) -> Instants:
+        """Those of some instants at which it is to be evaluated."""
+        if self.plan.semantics.non_empty is not NonEmpty.CONTENT:
+            return instants
+        return instants.chosen(Held.at(self.plan, logs, instants).sizes() > 0)
+
     def evaluated(
         self,
         instants: Instants,
@@ -115,16 +124,36 @@ class Standing:
     ) -> Report:
         """What it emits at some instants."""
         held = Held.at(self.plan, logs, instants)
-        if self.plan.semantics.non_empty is NonEmpty.CONTENT:
-            instants = instants.chosen(held.sizes() > 0)
-            held = Held.at(self.plan, logs, instants)
         frames: list[pl.DataFrame] = []
-        errors: dict[int, str] = {}
-        for start, stop in held.blocks():
-            failed = self._block(held, start, stop, around, frames, errors)
-            if failed is not None:
-                instants = instants.chosen(slice(failed + 1))
-                break
+
+        def emit(start: int, stop: int, frame: pl.DataFrame) -> None:
+            windows = held.windows(start, stop)
+            rows, last = self._emitted(frame, stop - start)
+            texts = self._texts(rows, held, start, windows, around)
+            frames.append(texts.with_columns(pl.col(INSTANT) + start))
+            self.previous = last
+
+        outcome = evaluate_held(held, around, emit)
+        return self._reported(instants, frames, outcome)
+
+    def reported(self, instants: Instants, answers: Answered, around: Around) -> Report:
+        """What it emits at some instants, whose answers were found elsewhere."""
+        failed = answers.outcome.failed
+        number = len(instants) if failed is None else failed[0]
+        found = answers.frame.filter(pl.col(INSTANT) < number)
+        if number == 0:
+            return self._reported(instants, [], answers.outcome)
+        rows, self.previous = self._emitted(found, number)
+        held = Held(self.plan, (), instants, ())
+        texts = self._texts(rows, held, 0, (), around)
+        return self._reported(instants, [texts], answers.outcome)
+
+    def _reported(self, instants: Instants, frames: list[pl.DataFrame], outcome: Outcome) -> Report:
+        errors = dict(outcome.errors)
+        if outcome.failed is not None:
+            place, self.failure = outcome.failed
+            errors[place] = self.failure
+            instants = instants.chosen(slice(place + 1))
         rows = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
         report = Report(
             self.plan.name, instants.times, instants.seqs, self._shown(instants), rows, errors
@@ -133,88 +162,149 @@ class Standing:
             return _of_answers(report)
         return report
 
-    def _block(
+    def _emitted(
+        self, frame: pl.DataFrame, number: int
+    ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """What is emitted of some answers, and what the next one is compared with."""
+        return emitted(Answers(frame, number), self.plan.semantics.emit, self.previous)
+
+    def _texts(
         self,
+        rows: pl.DataFrame,
         held: Held,
         start: int,
-        stop: int,
+        windows: tuple[WindowContents, ...],
         around: Around,
-        frames: list[pl.DataFrame],
-        errors: dict[int, str],
-    ) -> int | None:
-        """Evaluate a run of instants; where one stops the query, which.
+    ) -> pl.DataFrame:
+        """What is emitted, as texts; the numbers of the instants count from a start."""
+        query, dictionary = self.plan.query, around.dictionary
+        if isinstance(query.form, Construct | Describe):
+            static = active_data(query.dataset, around.static, dictionary)
+            everything = _data([each.quads for each in windows], static)
+            label = _label(self.plan, held.instants, start)
+            return statement_texts(query.form, rows, everything, dictionary, label)
+        return row_texts(rows, is_ordered(query.pattern), dictionary)
+
+    def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
+        pairs = zip(self.plan.windows, instants.spans, strict=True)
+        return tuple((window.name.value, span) for window, span in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What went wrong at some instants.
+
+    Attributes:
+        errors: where there is no answer, and why.
+        failed: the instant at which the query had to stop, and why.
+    """
+
+    errors: tuple[tuple[int, str], ...] = ()
+    failed: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Answers at some instants: `instant` and ids, and what went wrong."""
+
+    frame: pl.DataFrame
+    outcome: Outcome
+
+
+def evaluate_held(
+    held: Held,
+    around: Around,
+    publish: Callable[[int, int, pl.DataFrame], None],
+    share: Share | None = None,
+) -> Outcome:
+    """Evaluate a query at all instants, a run of them at a time.
+
+    Args:
+        held: what its windows hold, and when.
+        around: what it shares with others.
+        publish: takes the answers of each run, from one number to before another.
+        share: the part of the solutions that is looked for.
+    """
+    evaluation = _Evaluation(held, around, publish, share)
+    for start, stop in held.blocks():
+        failed = evaluation.run(start, stop)
+        if failed is not None:
+            return Outcome(tuple(evaluation.errors.items()), failed)
+    return Outcome(tuple(evaluation.errors.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """A query being evaluated at some instants."""
+
+    held: Held
+    around: Around
+    publish: Callable[[int, int, pl.DataFrame], None]
+    share: Share | None
+    errors: dict[int, str] = field(default_factory=dict)
+
+    def run(self, start: int, stop: int) -> tuple[int, str] | None:
+        """Evaluate a run of instants; where one stops the query, which, and why.
 
         A run that fails is evaluated in parts: what the first instants give is reported, and what
         a budget allows to each does not depend on how many are evaluated at once.
         """
         alone = stop - start == 1
-        if alone or not self.plan.asks_services:
+        failure = ""
+        if alone or not self.held.plan.asks_services:
             try:
-                rows = self._pass(held, start, stop, around)
+                self.publish(start, stop, self._answers(start, stop))
             except InstantError as error:
-                errors[start] = str(error)
+                self.errors[start] = str(error)
                 return None
             except HeadraceError as error:
-                self.failure = error.problem if isinstance(error, QueryError) else str(error)
+                failure = error.problem if isinstance(error, QueryError) else str(error)
             except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
-                self.failure = f"{type(error).__name__}: {error}"
+                failure = f"{type(error).__name__}: {error}"
             else:
-                frames.append(rows.with_columns(pl.col(INSTANT) + start))
                 return None
             if alone:
-                errors[start] = str(self.failure)
-                return start
-            self.failure = None
+                return start, failure
         middle = (start + stop) // 2
-        failed = self._block(held, start, middle, around, frames, errors)
-        if failed is not None:
-            return failed
-        return self._block(held, middle, stop, around, frames, errors)
+        return self.run(start, middle) or self.run(middle, stop)
 
-    def _pass(self, held: Held, start: int, stop: int, around: Around) -> pl.DataFrame:
-        query, dictionary = self.plan.query, around.dictionary
-        instants = held.instants.chosen(slice(start, stop))
-        windows = held.windows(start, stop)
-        numbers = range(stop - start)
-        static = active_data(query.dataset, around.static, dictionary)
-        surroundings = self._surroundings(instants, windows, around)
-        data = _data([each.quads for each in self._in_default(windows)], static)
-        found = evaluate(query.pattern, data, surroundings)
-        frame = answer_frame(query, found, numbers, dictionary)
-        rows, self.previous = emitted(
-            Answers(frame, len(numbers)), self.plan.semantics.emit, self.previous
-        )
-        if isinstance(query.form, Construct | Describe):
-            everything = _data([each.quads for each in windows], static)
-            return statement_texts(query.form, rows, everything, dictionary, surroundings.label)
-        return row_texts(rows, is_ordered(query.pattern), dictionary)
-
-    def _in_default(self, windows: tuple[WindowContents, ...]) -> list[WindowContents]:
-        pairs = zip(self.plan.windows, windows, strict=True)
-        return [contents for window, contents in pairs if window.in_default_graph]
+    def _answers(self, start: int, stop: int) -> pl.DataFrame:
+        """The answers at a run of instants, which are numbered from 0."""
+        plan, around = self.held.plan, self.around
+        windows = self.held.windows(start, stop)
+        static = active_data(plan.query.dataset, around.static, around.dictionary)
+        pairs = zip(plan.windows, windows, strict=True)
+        seen = [contents.quads for window, contents in pairs if window.in_default_graph]
+        surroundings = self._surroundings(start, stop, windows)
+        found = evaluate(plan.query.pattern, _data(seen, static), surroundings)
+        return answer_frame(plan.query, found, range(stop - start), around.dictionary)
 
     def _surroundings(
-        self, instants: Instants, windows: tuple[WindowContents, ...], around: Around
+        self, start: int, stop: int, windows: tuple[WindowContents, ...]
     ) -> Surroundings:
-        def label(number: int) -> bytes:
-            return f"{self.plan.name} {instants.times[number]} {instants.seqs[number]}".encode()
-
-        now = date_time(int(instants.times[0]))
+        plan, around, times = self.held.plan, self.around, self.held.instants.times
         return Surroundings(
             around.dictionary,
-            range(len(instants)),
+            range(stop - start),
             around.budget(),
-            EvaluationContext(now, functions=around.functions),
-            lambda number: date_time(int(instants.times[number])),
-            label,
+            EvaluationContext(date_time(int(times[start])), functions=around.functions),
+            lambda number: date_time(int(times[start + number])),
+            _label(plan, self.held.instants, start),
             around.service,
             windows,
-            self.plan.streams,
+            plan.streams,
+            self.share,
         )
 
-    def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
-        pairs = zip(self.plan.windows, instants.spans, strict=True)
-        return tuple((window.name.value, span) for window, span in pairs)
+
+def _label(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:
+    """What tells an instant from any other; instants are numbered from a start."""
+
+    def label(number: int) -> bytes:
+        place = start + number
+        return f"{plan.name} {instants.times[place]} {instants.seqs[place]}".encode()
+
+    return label
 
 
 def _data(contents: list[Quads], static: Data) -> Data:

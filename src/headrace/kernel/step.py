@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -11,11 +12,13 @@ import polars as pl
 from headrace.algebra.walk import constants
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
+from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER, Times
+from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import FOREVER, Reached
-from headrace.kernel.standing import Around, Standing, completed
+from headrace.kernel.standing import Answered, Around, Standing, completed
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -31,10 +34,13 @@ class Arrivals:
     Attributes:
         statements: in the order in which they came; positions count from 0 over the whole batch.
         high: how far the stream has come; heartbeats count too.
+        elements: all elements, where some of their statements were dropped because no query can
+            ask for them; they still count for time, for instants and in count windows.
     """
 
     statements: pl.DataFrame = field(default_factory=ARRIVALS.to_frame)
     high: int | None = None
+    elements: Elements | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +49,28 @@ class Results:
 
     Attributes:
         reports: of each query that had something due.
-        late: the statements of the elements that missed a window, by stream.
+        late: the statements of the elements that missed a window, by stream; of those, the ones
+            that were not dropped.
+        late_positions: which elements these are.
         failed: the queries that have stopped, and why.
     """
 
     reports: tuple[Report, ...]
     late: Mapping[Iri, pl.DataFrame]
     failed: Mapping[str, str]
+    late_positions: Mapping[Iri, Times] = field(default_factory=dict)
+
+
+class Elsewhere(Protocol):
+    """Where some queries are evaluated, if not here."""
+
+    def takes(self, plan: Plan) -> bool:
+        """Whether a query is evaluated there."""
+
+    def answers(
+        self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
+    ) -> Sequence[Answered]:
+        """The answers of queries at some instants; the dictionary learns their terms."""
 
 
 class Kernel:
@@ -65,16 +86,17 @@ class Kernel:
         """
         self.around = around
         self.live = live
+        self.elsewhere: Elsewhere | None = None
         self.queries: list[Standing] = []
-        self._logs: dict[Iri, StreamLog] = {}
-        self._position = -1
+        self.logs: dict[Iri, StreamLog] = {}
+        self.position = -1
         self._kept_terms = _FORGET_FROM
         self.queries += map(Standing, plans)
         self._arrange()
 
     def register(self, plan: Plan) -> None:
         """Add a query, which sees what comes from now on."""
-        self.queries.append(Standing(plan, self._position))
+        self.queries.append(Standing(plan, self.position))
         self._arrange()
 
     def _arrange(self) -> None:
@@ -84,11 +106,19 @@ class Kernel:
             for constant in constants(query.plan.query.pattern):
                 self.around.dictionary.encode(constant)
             for stream in query.plan.streams:
-                self._logs.setdefault(stream, StreamLog())
+                self.logs.setdefault(stream, StreamLog())
+
+    # -- going on where another kernel has stopped --------------------------------------------
 
     def remember(self, stream: Iri, arrivals: Arrivals) -> None:
-        """Take back elements of earlier steps: windows hold them, and no progress is made."""
-        self._append(stream, arrivals, self._position + 1)
+        """Take back elements with the positions that they had: no progress is made by them."""
+        self._append(stream, arrivals)
+
+    def resume(self, query: Standing) -> None:
+        """Let a query whose origin is not known yet look at what has been remembered."""
+        if query.progress.origin is None:
+            for number, (_, elements) in enumerate(self._logs_of(query)):
+                query.saw(number, elements)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -102,35 +132,41 @@ class Kernel:
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         late: dict[Iri, list[Times]] = {}
-        first = self._position + 1
+        first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
         failed: dict[str, str] = {}
+        ahead = self._ahead(new, ended, late)
         for query in self.queries:
-            if query.failure is not None:
+            if query.failure is not None and query not in ahead:
                 self._derive(query, None, new, ended)  # those that read it go on without it
                 continue
-            self._tell(query, new, ended, late)
-            report = self._due(query, ended)
+            if query in ahead:
+                report = ahead[query]
+            else:
+                self._tell(query, new, ended, late)
+                instants = self._due(query, ended)
+                logs = self._logs_of(query)
+                report = query.evaluated(instants, logs, self.around) if instants else None
             if report is not None:
                 reports.append(report)
             if query.failure is not None:
                 failed[query.plan.name] = query.failure
             self._derive(query, report, new, ended)
+        positions = {stream: np.unique(np.concatenate(found)) for stream, found in late.items()}
         missed = {
-            stream: self._logs[stream].statements.filter(
-                pl.col(POSITION).is_in(np.unique(np.concatenate(found)).tolist())
-            )
-            for stream, found in late.items()
+            stream: self.logs[stream].statements.filter(pl.col(POSITION).is_in(found.tolist()))
+            for stream, found in positions.items()
         }
         self._forget(missed.values())
-        return Results(tuple(reports), missed, failed)
+        return Results(tuple(reports), missed, failed, positions)
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
-        log = self._logs.setdefault(stream, StreamLog())
+        log = self.logs.setdefault(stream, StreamLog())
         statements = arrivals.statements.with_columns(pl.col(POSITION) + first)
-        elements = log.append(statements, arrivals.high)
-        self._position = max(self._position, int(elements.positions.max(initial=-1)))
+        every = None if arrivals.elements is None else arrivals.elements.moved(first)
+        elements = log.append(statements, arrivals.high, every)
+        self.position = max(self.position, int(elements.positions.max(initial=-1)))
         return elements
 
     def _tell(
@@ -151,7 +187,26 @@ class Kernel:
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
 
-    def _due(self, query: Standing, ended: bool) -> Report | None:
+    def _ahead(
+        self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]
+    ) -> dict[Standing, Report | None]:
+        """What queries that are evaluated elsewhere emit; all of them are asked at once."""
+        if self.elsewhere is None:
+            return {}
+        due: dict[Standing, Instants | None] = {}
+        for query in self.queries:
+            if query.failure is None and self.elsewhere.takes(query.plan):
+                self._tell(query, new, ended, late)
+                due[query] = self._due(query, ended)
+        asked = [(query, instants) for query, instants in due.items() if instants]
+        found: dict[Standing, Report | None] = dict.fromkeys(due)
+        answers = self.elsewhere.answers(asked, self.around.dictionary) if asked else []
+        for (query, instants), answered in zip(asked, answers, strict=True):
+            found[query] = query.reported(instants, answered, self.around)
+        return found
+
+    def _due(self, query: Standing, ended: bool) -> Instants | None:
+        """The instants at which a query is to be evaluated now; none if there are none."""
         logs = self._logs_of(query)
         schedule = query.schedule(
             [elements for _, elements in logs],
@@ -159,14 +214,14 @@ class Kernel:
         )
         if schedule is None:
             return None
-        instants, progress = schedule.due()
-        query.progress = progress
-        return query.evaluated(instants, logs, self.around) if len(instants) else None
+        instants, query.progress = schedule.due()
+        instants = query.with_content(instants, logs)
+        return instants if len(instants) else None
 
     def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
         found = []
         for stream in query.plan.streams:
-            log = self._logs[stream]
+            log = self.logs[stream]
             elements = log.elements
             if query.since >= 0:
                 elements = elements.where(elements.positions > query.since)
@@ -177,7 +232,7 @@ class Kernel:
         """How far all of its streams have come; none if one has not begun."""
         found = None
         for stream in query.plan.streams:
-            high = self._logs[stream].high
+            high = self.logs[stream].high
             if high is None:
                 return None
             watermark = high - query.plan.delay(stream)
@@ -191,11 +246,11 @@ class Kernel:
     ) -> None:
         """Give what a query has emitted to those that read it as a stream."""
         stream = query.plan.stream
-        if stream is None or stream not in self._logs:
+        if stream is None or stream not in self.logs:
             return
         statements = ARRIVALS.to_frame()
         if report is not None:
-            first, high = self._position + 1, self._logs[stream].high
+            first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
         reached = self._reached(query, ended)
         if reached is None and statements.is_empty():
@@ -221,7 +276,7 @@ class Kernel:
 
     def _forget(self, also_used: Iterable[pl.DataFrame]) -> None:
         """Drop the elements that no query will ask for, and now and then their terms."""
-        for stream, log in self._logs.items():
+        for stream, log in self.logs.items():
             log.forget(self.horizon(stream))
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
@@ -247,7 +302,7 @@ class Kernel:
         return schedule.horizon(query.plan.streams.index(stream))
 
     def _used_ids(self, also_used: Iterable[pl.DataFrame]) -> list[pl.Series]:
-        logs = (log.statements for log in self._logs.values())
+        logs = (log.statements for log in self.logs.values())
         frames = [self.around.static.frame, *logs, *also_used]
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:

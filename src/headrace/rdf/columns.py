@@ -5,15 +5,17 @@ The meaning is that of :func:`headrace.rdf.timed.read_timed`, to the last error 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.rdf.canonical import read_term
 from headrace.rdf.columns_lines import (
     ID,
-    LINE,
+    START,
     STATEMENT,
     TEXT,
     TIME,
@@ -22,6 +24,7 @@ from headrace.rdf.columns_lines import (
 )
 from headrace.rdf.columns_terms import GRAPH, OBJECT, SUBJECT, text_ids
 from headrace.rdf.ids import term_id
+from headrace.rdf.lines import line_starts, with_newlines
 from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions
 from headrace.rdf.terms import BlankNode, QuotedTriple, Term, canonical
 
@@ -37,7 +40,7 @@ _NEW: Final = "new"
 
 @dataclass(frozen=True, slots=True)
 class TimedColumns:
-    """What a text of timed N-Quads says, as columns.
+    """What a part of a stream says, as columns.
 
     Attributes:
         statements: for each the position of its element among all elements and heartbeats, the
@@ -61,6 +64,7 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     name: str | None = None,
     options: ReadOptions = DEFAULT_OPTIONS,
     on_error: OnError = None,
+    first_byte: int = 0,
     first_line: int = 1,
 ) -> TimedColumns:
     r"""The elements of a stream, in the order of its lines.
@@ -69,39 +73,78 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     >>> found.elements.rows()
     [(1500, 1), (2000, 0)]
     >>> found.terms["text"].sort().to_list()
-    ['<x:a>', '<x:b>', '_:1.c']
+    ['<x:a>', '<x:b>', '_:0.c']
 
     Args:
         data: characters in UTF-8.
         seed: of the ids.
         prefix: put before the labels of blank nodes, with a dot, unless it is empty.
         per_stream: whether a label means the same node in all elements; else each element has
-            its own nodes, named after its first line.
+            its own nodes, named after the byte at which its first line begins.
         name: what the stream is called in errors.
         options: star mode and limits; the limit on size is for each line.
         on_error: who is told of each bad line; the others are still read.
-        first_line: the number of the first line.
+        first_byte: where the text begins in what it is a part of.
+        first_line: the number of its first line there, for errors.
 
     Raises:
         DataError: at the first bad line, if there is no ``on_error``; or two terms have one id.
     """
-    rows, terms = Reading(name, options, on_error, seed).rows(_text(data), first_line)
-    begins = _begins(rows)
-    local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
-    if local.any() and (prefix or not per_stream):
-        scope = pl.repeat(0, rows.height, eager=True) if per_stream else _first_lines(rows, begins)
-        rows = rows.with_columns(scope.alias(_SCOPE))
-        rows, terms = _scoped(rows, terms, local, _stem(prefix, per_stream=per_stream), seed)
+    text = with_newlines(data)
+    rows, terms = Reading(name, options, on_error, seed).rows(text, first_line)
+    begins = line_begins(rows)
+
+    def scopes() -> pl.Series:
+        return first_starts(_in_data(rows[START], data, text), begins) + first_byte
+
+    rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
+    return timed_columns(rows, begins, terms)
+
+
+def timed_columns(rows: pl.DataFrame, begins: pl.Series, terms: pl.DataFrame) -> TimedColumns:
+    """What lines say whose blank nodes have been told apart.
+
+    Args:
+        rows: the lines, in order.
+        begins: whether each begins an element.
+        terms: those of the lines.
+    """
     return TimedColumns(_statements(rows, begins), _elements(rows, begins), terms)
 
 
-def _text(data: bytes) -> bytes:
-    """A text without a byte order mark, the lines of which all end with a newline."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+def in_scopes(
+    rows: pl.DataFrame,
+    terms: pl.DataFrame,
+    scopes: Callable[[], pl.Series] | None,
+    prefix: str,
+    seed: int,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lines and their terms with blank nodes called after their scopes.
+
+    Args:
+        rows: the lines.
+        terms: all terms of the lines.
+        scopes: tells the scope of each line, if need be; without it, all are in the same.
+        prefix: put before all labels, with a dot, unless it is empty.
+        seed: of the ids.
+    """
+    local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
+    if not local.any() or (scopes is None and not prefix):
+        return rows, terms
+    scope = pl.repeat(0, rows.height, eager=True) if scopes is None else scopes()
+    stem = _stem(prefix, per_stream=scopes is None)
+    return _scoped(rows.with_columns(scope.alias(_SCOPE)), terms, local, stem, seed)
 
 
-def _begins(rows: pl.DataFrame) -> pl.Series:
+def _in_data(starts: pl.Series, data: bytes, text: bytes) -> pl.Series:
+    """Where lines start in the data, by where they start in the text made of them."""
+    if b"\r" not in data:
+        return starts + (len(data) - len(text))
+    lines = np.searchsorted(line_starts(text), starts.to_numpy())
+    return pl.Series(np.array(line_starts(data))[lines])
+
+
+def line_begins(rows: pl.DataFrame) -> pl.Series:
     """Whether each line begins an element, or is of the same one as the line before it."""
     same = [rows[name] == rows[name].shift() for name in (TIME, GRAPH)]
     return ~(same[0] & same[1]).fill_null(value=False)
@@ -123,9 +166,9 @@ def _statements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
     return statements.filter(~heartbeats) if heartbeats.any() else statements
 
 
-def _first_lines(rows: pl.DataFrame, begins: pl.Series) -> pl.Series:
-    """The number of the first line of the element of each line."""
-    return rows[LINE].gather(begins.arg_true()).gather(begins.cum_sum() - 1)
+def first_starts(starts: pl.Series, begins: pl.Series) -> pl.Series:
+    """Where the first line of the element of each line starts."""
+    return starts.gather(begins.arg_true()).gather(begins.cum_sum() - 1)
 
 
 def _stem(prefix: str, *, per_stream: bool) -> pl.Expr:

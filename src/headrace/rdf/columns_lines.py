@@ -42,13 +42,13 @@ from headrace.rdf.options import OnError, ReadOptions, report
 from headrace.rdf.scopes import UNSCOPED
 from headrace.rdf.terms import Term, canonical
 from headrace.rdf.texts import decoded
-from headrace.rdf.timed import _line as read_line
+from headrace.rdf.timed import read_line
 
-LINE: Final = "line"
+START: Final = "start"
 TIME: Final = "time"
 STATEMENT: Final = (GRAPH, SUBJECT, PREDICATE, OBJECT)
-ROWS: Final = pl.Schema(dict.fromkeys((LINE, TIME, *STATEMENT), pl.Int64))
-"""Lines with a statement or, where there is no subject, a heartbeat."""
+ROWS: Final = pl.Schema(dict.fromkeys((START, TIME, *STATEMENT), pl.Int64))
+"""Lines, by the byte at which they start, with a statement or, without a subject, a heartbeat."""
 
 ID: Final = "id"
 TEXT: Final = "text"
@@ -81,12 +81,14 @@ class Reading:
         """
         rows, terms = [ROWS.to_frame()], [TERMS.to_frame()]
         reader = LineReader(Format.N_QUADS, self.options, UNSCOPED)
+        first_byte = 0
         for block in blocks(text):
             lines = find_lines(block, self.options.limits.size)
-            found = _Block(block, lines, first_line, self, reader)
+            found = _Block(block, lines, first_line, first_byte, self, reader)
             rows.append(found.rows())
             terms.extend(found.terms)
             first_line += lines.all.starts.size
+            first_byte += len(block)
         return pl.concat(rows), distinct_terms(pl.concat(terms))
 
 
@@ -145,6 +147,7 @@ class _Block:
     text: bytes
     lines: Lines
     first_line: int
+    first_byte: int
     reading: Reading
     reader: LineReader
     terms: list[pl.DataFrame] = field(default_factory=list)
@@ -166,7 +169,7 @@ class _Block:
             parts.append(self._one_by_one(others))
         if len(parts) == 1:
             return parts[0]
-        return pl.concat([ROWS.to_frame(), *parts]).sort(LINE)
+        return pl.concat([ROWS.to_frame(), *parts]).sort(START)
 
     def _statements(self, lines: Statements) -> tuple[pl.DataFrame, Flags]:
         """Lines that look like statements, and which of them are."""
@@ -183,15 +186,18 @@ class _Block:
             good &= ~_read_by_another(columns.values(), good.size)
         self.terms += [column.used(good) for column in columns.values()]
         ids = {place: column.ids(good.size) for place, column in columns.items()}
-        frame = pl.DataFrame({LINE: lines.lines + self.first_line, TIME: times, **ids})
+        frame = pl.DataFrame({START: self._starts(lines.lines), TIME: times, **ids})
         return frame if good.all() else frame.filter(good), good
 
     def _heartbeats(self, lines: Positions) -> tuple[pl.DataFrame, Flags]:
         """Lines without white space, and which of them are times."""
         times, good = self._times(self.lines.all.only(lines))
-        frame = pl.DataFrame({LINE: lines + self.first_line, TIME: times}).filter(good)
+        frame = pl.DataFrame({START: self._starts(lines), TIME: times}).filter(good)
         nothing = [pl.lit(None, pl.Int64).alias(name) for name in STATEMENT]
         return frame.with_columns(*nothing), good
+
+    def _starts(self, lines: Positions) -> Positions:
+        return self.lines.all.starts[lines] + self.first_byte
 
     def _times(self, spans: Spans) -> tuple[pl.Series, Flags]:
         """The times of a column of tokens, and which tokens are times."""
@@ -222,23 +228,23 @@ class _Block:
 
         where = self.lines.all.only(lines)
         for line, start, end in zip(lines, where.starts, where.ends, strict=True):
-            number = int(line) + self.first_line
             raw = self.text[start:end]
             try:
                 check_size(raw, self.reading.options.limits)
-                found = read_line(decoded(raw), number, self.reader)
+                found = read_line(decoded(raw), int(start) + self.first_byte, self.reader)
             except DataError as error:
+                number = int(line) + self.first_line
                 problem = DataError(error.problem, self.reading.name, number, error.column)
                 report(problem, self.reading.on_error)
                 continue
             if found is None:
                 continue
             if (quad := found.quad) is None:
-                yield number, found.time, None, None, None, None
+                yield found.start, found.time, None, None, None, None
                 continue
             graph = None if quad.graph is None else known(quad.graph)
             triple = known(quad.subject), known(quad.predicate), known(quad.object)
-            yield number, found.time, graph, *triple
+            yield found.start, found.time, graph, *triple
 
 
 def _read_by_another(columns: Iterable[_Column], count: int) -> Flags:

@@ -57,6 +57,11 @@ _AT: Final = {
 }
 
 _WHOLE: Final = r"^-?[0-9]{1,15}$"
+_INSTANT: Final = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?Z?$"
+)
+"""The most common form of ISO 8601."""
+_INSTANT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
 _MILLISECOND: Final = 1000
 
 
@@ -144,10 +149,19 @@ def read_times(tokens: pl.Series) -> pl.Series:
     whole = pl.col(TOKEN).str.contains(_WHOLE)
     times = pl.when(whole).then(pl.col(TOKEN)).cast(pl.Int64) * _MILLISECOND
     found = tokens.to_frame(TOKEN).select(times).to_series()
+    if found.has_nulls():
+        found = found.zip_with(found.is_not_null(), _instants(tokens))
     if not found.has_nulls():
         return found
     others = [_time(token) for token in tokens.filter(found.is_null())]
     return found.scatter(found.is_null().arg_true(), pl.Series(others, dtype=pl.Int64))
+
+
+def _instants(tokens: pl.Series) -> pl.Series:
+    """The microseconds that tokens in the most common form of ISO 8601 stand for."""
+    common = pl.when(pl.col(TOKEN).str.contains(_INSTANT)).then(TOKEN).str.strip_suffix("Z")
+    instants = common.str.to_datetime(_INSTANT_FORMAT, time_unit="us", strict=False)
+    return tokens.to_frame(TOKEN).select(instants.cast(pl.Int64)).to_series()
 
 
 def _time(token: str) -> int | None:

@@ -18,11 +18,12 @@ class Format(Enum):
     RDF_XML = "RDF/XML"
     JSON_LD = "JSON-LD"
     TIMED_N_QUADS = "timed N-Quads"
+    NDJSON = "NDJSON"
 
     @property
     def by_line(self) -> bool:
-        """Whether a statement is a line, so that a bad one leaves the others readable."""
-        return self in (Format.N_TRIPLES, Format.N_QUADS, Format.TIMED_N_QUADS)
+        """Whether lines are read one by one, so that a bad one leaves the others readable."""
+        return self in (Format.N_TRIPLES, Format.N_QUADS, Format.TIMED_N_QUADS, Format.NDJSON)
 
     @property
     def media_type(self) -> str:
@@ -47,6 +48,8 @@ EXTENSIONS = {
     ".owl": Format.RDF_XML,
     ".jsonld": Format.JSON_LD,
     ".tnq": Format.TIMED_N_QUADS,
+    ".ndjson": Format.NDJSON,
+    ".jsonl": Format.NDJSON,
 }
 """The plain ones first; those in -s and -star are what RDF-star tools write."""
 
@@ -65,6 +68,7 @@ MEDIA_TYPES = {
     "application/rdf+xml": Format.RDF_XML,
     "application/ld+json": Format.JSON_LD,
     "application/vnd.headrace.timed-n-quads": Format.TIMED_N_QUADS,
+    "application/x-ndjson": Format.NDJSON,
 }
 """The one to announce first; the others are accepted."""
 

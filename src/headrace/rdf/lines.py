@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import pyoxigraph as ox
 
@@ -20,6 +21,8 @@ from headrace.rdf.texts import decoded
 _CHUNK = 1000
 _OTHER_LINE_ENDS = re.compile("\r\n?")
 _OTHER_LINE_ENDS_BYTES = re.compile(b"\r\n?")
+_LINE_ENDS_BYTES = re.compile(b"\r\n?|\n")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DIRECTION = re.compile(r"@[A-Za-z0-9-]*--")
 
 
@@ -30,10 +33,29 @@ def split_lines(data: str | bytes) -> Sequence[str | bytes]:
     ['a', 'b\u2028c', '']
     """
     if isinstance(data, bytes):
-        data = data.removeprefix(b"\xef\xbb\xbf")
-        return (_OTHER_LINE_ENDS_BYTES.sub(b"\n", data) if b"\r" in data else data).split(b"\n")
+        return with_newlines(data).split(b"\n")
     data = data.removeprefix("\ufeff")
     return (_OTHER_LINE_ENDS.sub("\n", data) if "\r" in data else data).split("\n")
+
+
+def with_newlines(data: bytes) -> bytes:
+    """A text without a byte order mark, the lines of which all end with a newline."""
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    return _OTHER_LINE_ENDS_BYTES.sub(b"\n", data) if b"\r" in data else data
+
+
+def line_starts(data: str | bytes) -> list[int]:
+    r"""The byte at which each line of a text begins, if its characters are written in UTF-8.
+
+    >>> line_starts("\u00e9\r\nb\n")
+    [0, 4, 6]
+    """
+    raw = data if isinstance(data, bytes) else data.encode(errors="surrogatepass")
+    first = len(_BYTE_ORDER_MARK) if raw.startswith(_BYTE_ORDER_MARK) else 0
+    if b"\r" in raw:
+        return [first, *(end.end() for end in _LINE_ENDS_BYTES.finditer(raw))]
+    _, *starts = accumulate((len(line) + 1 for line in raw.split(b"\n")[:-1]), initial=0)
+    return [first, *starts]
 
 
 class LineReader:

@@ -13,7 +13,7 @@ from typing import Final
 
 from headrace.errors import InternalError
 
-_SCOPE_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_-]*)?")
+_SCOPE_NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?")
 _RESERVED = re.compile(r"(^|\.)genid-")
 
 
@@ -41,18 +41,47 @@ class Scope:
 
     def labelled(self, label: str) -> str:
         """The label of a node that the text itself labels."""
-        return _joined(self.name if self.labels is None else self.labels, label)
+        return within(self.name if self.labels is None else self.labels, label)
 
     def anonymous(self, ordinal: int) -> str:
         """The label of a node that the text leaves without one."""
-        return _joined(self.name, f"genid-{ordinal}")
+        return within(self.name, f"genid-{ordinal}")
 
 
 UNSCOPED: Final = Scope()
 
 
-def _joined(scope: str, label: str) -> str:
-    return f"{scope}.{label}" if scope else label
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scopes of a stream: one for each element, or one for the labels of all of them.
+
+    >>> Scopes("s").of("7"), Scopes("s", per_stream=True).of("7")
+    (Scope(name='s.7', labels=None), Scope(name='s-7', labels='s'))
+
+    Attributes:
+        prefix: keeps its nodes apart from those of other streams; may be empty.
+        per_stream: whether a label means the same node in all elements.
+    """
+
+    prefix: str = ""
+    per_stream: bool = False
+
+    def of(self, element: str) -> Scope:
+        """The scope of an element, by a name that no other element of the stream has."""
+        if not self.per_stream:
+            return Scope(within(self.prefix, element))
+        # Not with a dot: a label of the stream may look like that.
+        name = f"{self.prefix}-{element}" if self.prefix else element
+        return Scope(name, labels=self.prefix)
+
+
+def within(scope: str, name: str) -> str:
+    """The name that something has in a scope.
+
+    >>> within("s", "7"), within("", "7")
+    ('s.7', '7')
+    """
+    return f"{scope}.{name}" if scope else name
 
 
 def unlike_anonymous(label: str) -> str:

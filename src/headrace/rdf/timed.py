@@ -14,9 +14,9 @@ from headrace.errors import DataError
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
 from headrace.rdf.guard import check_size
-from headrace.rdf.lines import LineReader, split_lines
+from headrace.rdf.lines import LineReader, line_starts, split_lines
 from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions, report
-from headrace.rdf.scopes import UNSCOPED, Scope
+from headrace.rdf.scopes import UNSCOPED, Scope, within
 from headrace.rdf.terms import BlankNode, Quad, QuotedTriple, Term, canonical
 from headrace.rdf.texts import decoded
 from headrace.rdf.times import microseconds, milliseconds
@@ -25,7 +25,7 @@ from headrace.rdf.writing import nquads_statement
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    number: int
+    start: int
     time: int
     quad: Quad | None
 
@@ -39,40 +39,52 @@ class _Line:
         )
 
 
-def read_timed(
+def read_timed(  # noqa: PLR0913 - all but the first have a default
     data: str | bytes,
     *,
     name: str | None = None,
     scope: Scope | None = None,
+    prefix: str = "",
     options: ReadOptions = DEFAULT_OPTIONS,
     on_error: OnError = None,
+    first_byte: int = 0,
+    first_line: int = 1,
 ) -> Iterator[Element]:
     r"""The elements of a stream, in the order of its lines.
 
     >>> for element in read_timed("1.5\t<x:a> <x:b> _:c .\n2\n"):
     ...     print(element.time, *(quad.object for quad in element.quads))
-    1500 _:1.c
+    1500 _:0.c
     2000
 
     Args:
         data: characters, or bytes in UTF-8.
         name: what the stream is called in errors.
         scope: of the blank nodes of all elements. Without one each element has its own, named
-            after its first line.
+            after the byte at which its first line begins, so that a file may be cut anywhere
+            between elements.
+        prefix: put before the names of these, with a dot, unless it is empty.
         options: star mode and limits; the limit on size is for each line.
         on_error: who is told of each bad line; the others are still read.
+        first_byte: where the text begins in what it is a part of.
+        first_line: the number of its first line there, for errors.
 
     Raises:
         DataError: at the first bad line, if there is no ``on_error``.
     """
     lines = list[_Line]()
-    for line in _lines(data, name, options, on_error):
+
+    def element() -> Element:
+        begins = str(lines[0].start + first_byte)
+        return _element(lines, scope or Scope(within(prefix, begins)))
+
+    for line in _lines(data, name, options, on_error, first_line):
         if lines and not line.continues(lines[0]):
-            yield _element(lines, scope)
+            yield element()
             lines.clear()
         lines.append(line)
     if lines:
-        yield _element(lines, scope)
+        yield element()
 
 
 def to_timed(elements: Iterable[Element]) -> str:
@@ -111,13 +123,14 @@ def timed_lines(elements: Iterable[Element]) -> Iterator[str]:
 
 
 def _lines(
-    data: str | bytes, name: str | None, options: ReadOptions, on_error: OnError
+    data: str | bytes, name: str | None, options: ReadOptions, on_error: OnError, first_line: int
 ) -> Iterator[_Line]:
     reader = LineReader(Format.N_QUADS, options, UNSCOPED)
-    for number, raw in enumerate(split_lines(data), 1):
+    lines = zip(line_starts(data), split_lines(data), strict=True)
+    for number, (start, raw) in enumerate(lines, first_line):
         try:
             check_size(raw, options.limits)
-            line = _line(decoded(raw), number, reader)
+            line = read_line(decoded(raw), start, reader)
         except DataError as error:
             report(DataError(error.problem, name, number, error.column), on_error)
         else:
@@ -125,7 +138,12 @@ def _lines(
                 yield line
 
 
-def _line(text: str, number: int, reader: LineReader) -> _Line | None:
+def read_line(text: str, start: int, reader: LineReader) -> _Line | None:
+    """What a line says that starts at some byte, if it says something.
+
+    Raises:
+        DataError: with the column of what is wrong.
+    """
     written, tab, statement = text.partition("\t")
     if not tab:
         written = written.strip(" ")
@@ -136,7 +154,7 @@ def _line(text: str, number: int, reader: LineReader) -> _Line | None:
     except ValueError as error:
         raise DataError(_time_problem(str(error), written), column=1) from None
     if not statement.strip(" \t"):
-        return _Line(number, time, None)
+        return _Line(start, time, None)
     try:
         quad = reader.statement(statement)
     except DataError as error:
@@ -145,7 +163,7 @@ def _line(text: str, number: int, reader: LineReader) -> _Line | None:
     if quad is None:
         column = len(written) + 2
         raise DataError("expected a statement after the time, found a comment", column=column)
-    return _Line(number, time, quad)
+    return _Line(start, time, quad)
 
 
 def _time_problem(problem: str, written: str) -> str:
@@ -156,9 +174,8 @@ def _time_problem(problem: str, written: str) -> str:
     return f"expected a tab after the time {written.split(maxsplit=1)[0]!r}, found a space"
 
 
-def _element(lines: list[_Line], scope: Scope | None) -> Element:
-    found = scope or Scope(str(lines[0].number))
-    quads = tuple(scoped(line.quad, found) for line in lines if line.quad is not None)
+def _element(lines: list[_Line], scope: Scope) -> Element:
+    quads = tuple(scoped(line.quad, scope) for line in lines if line.quad is not None)
     return Element(lines[0].time, quads)
 
 

@@ -43,13 +43,30 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
+ON_A_CLUSTER: Final[Mapping[str, str]] = {
+    # Other machines can reach the endpoints of a cluster: whoever uses them must know a secret.
+    "spark.authenticate": "true",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
+}
+"""What differs from `SETTINGS` where others can reach us."""
+
+
+def active() -> SparkSession | None:
+    """The session that runs in this process already, if there is one."""
+    return SparkSession.getActiveSession()
+
+
 def start(
-    cores: int | None = None, log: Path | None = None, settings: Mapping[str, str] | None = None
+    cores: int | None = None,
+    log: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    master: str | None = None,
 ) -> SparkSession:
     """Start Spark in this process, or return the session that runs already.
 
     Args:
         cores: how many tasks run at once; all cores if not given.
+        master: the cluster to run on; if not given, this process is one.
         log: where what Java and the workers print goes, instead of to our standard error.
         settings: what to set differently from `SETTINGS`.
 
@@ -60,9 +77,10 @@ def start(
     os.environ["SPARK_LOCAL_IP"] = LOOPBACK
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # With plain local[N] a task is never tried again: one killed worker would stop the query.
-    master = f"local[{cores or '*'},4]"
-    builder = SparkSession.Builder().master(master).appName("headrace")
-    for name, value in {**SETTINGS, **(settings or {})}.items():
+    local = f"local[{cores or '*'},4]"
+    builder = SparkSession.Builder().master(master or local).appName("headrace")
+    chosen = SETTINGS if master is None else {**SETTINGS, **ON_A_CLUSTER}
+    for name, value in {**chosen, **(settings or {})}.items():
         builder = builder.config(name, value)
     try:
         with _errors_to(log):

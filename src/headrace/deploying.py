@@ -1,0 +1,139 @@
+"""From queries and sources to a pipeline that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from headrace.algebra.reporting import Semantics
+from headrace.ingest.log import IngestLog
+from headrace.ingest.receiving import Receiver
+from headrace.kernel.arriving import Gate
+from headrace.kernel.data import Quads
+from headrace.kernel.standing import Around
+from headrace.pipeline.decode import Decoding
+from headrace.pipeline.deployment import Deployment
+from headrace.pipeline.parts import Allowed
+from headrace.pipeline.setup import Outlet, Setup
+from headrace.pipeline.streams import KAFKA, Declared, Sources
+from headrace.planning.plan import Plan, takes_arrivals_as_they_come
+from headrace.planning.wanted import wanted_shapes
+from headrace.rdf.terms import Iri
+from headrace.rdf.timestamps import SAID_TIME
+from headrace.sinks.base import Sink
+
+
+def setup_of(  # noqa: PLR0913 - each is a part of it
+    deployment: Deployment,
+    plans: Sequence[Plan],
+    streams: Mapping[str, Sequence[Declared]],
+    around: Callable[[], tuple[str, Around]],
+    *,
+    sinks: Mapping[str, Sink],
+    outlets: Sequence[Outlet] = (),
+    clock: Callable[[], int] | None = None,
+    live: bool = False,
+    partitions: int = 1,
+    allowed: Allowed | None = None,
+) -> Setup:
+    """What a pipeline runs.
+
+    Args:
+        deployment: where.
+        plans: the queries.
+        streams: the streams that are read, and their sources.
+        around: what the queries share, and the version of the static data in it.
+        sinks: where results go.
+        outlets: where late and rejected elements go.
+        clock: the present in microseconds, which says in a live run what is too far ahead.
+        live: whether empty windows are reported up to the watermark.
+        partitions: in how many parts queries are evaluated that can be.
+        allowed: what the evaluation in a part may use.
+    """
+    decodings = {
+        iri: _decoding(deployment, plans, iri, sources) for iri, sources in streams.items()
+    }
+    readers = {iri: _semantics(plans, iri) for iri in decodings}
+
+    def gate(iri: str) -> Gate:
+        return Gate(readers[iri].max_ahead, None if clock is None else clock())
+
+    return Setup(
+        plans,
+        decodings,
+        around,
+        gate,
+        sinks,
+        outlets,
+        live,
+        partitions,
+        allowed or Allowed(deployment.seed),
+    )
+
+
+def _semantics(plans: Sequence[Plan], iri: str) -> Semantics:
+    """What the queries of a stream declare of it; all of them agree."""
+    readers = [plan.semantics for plan in plans if Iri(iri) in plan.streams]
+    return readers[0] if readers else Semantics()
+
+
+def _decoding(
+    deployment: Deployment, plans: Sequence[Plan], iri: str, sources: Sequence[Declared]
+) -> Decoding:
+    semantics = _semantics(plans, iri)
+    readers = [plan for plan in plans if Iri(iri) in plan.streams]
+    delays = [0 if takes_arrivals_as_they_come(plan) else plan.delay(Iri(iri)) for plan in readers]
+    return Decoding(
+        iri,
+        deployment.seed,
+        deployment.layout.panes,
+        semantics.blank_nodes,
+        semantics.assert_quoted,
+        sources[0].rule if sources else SAID_TIME,
+        shapes=wanted_shapes(plans, Iri(iri)),
+        delay=min(delays, default=0),
+    )
+
+
+@contextmanager
+def received(
+    streams: Mapping[str, Sequence[Declared]], deployment: Deployment
+) -> Iterator[Sources]:
+    """The places that streams are read from, while what cannot be read again is received there."""
+    with ExitStack() as stack:
+        places: dict[str, list[str]] = {}
+        for iri, sources in streams.items():
+            for source in sources:
+                if source.is_received:
+                    stack.enter_context(_receiver(source, deployment))
+                    places.setdefault(iri, []).append(str(source.folder(deployment.layout.logs)))
+                elif source.kind != KAFKA:
+                    places.setdefault(iri, []).append(source.place)
+        yield Sources(places)
+
+
+@contextmanager
+def _receiver(source: Declared, deployment: Deployment) -> Iterator[None]:
+    """A thread that writes what comes to a log."""
+    deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
+    with IngestLog(source.folder(deployment.layout.logs)) as log:
+        receiver: Receiver
+        if source.kind == "tcp":
+            from headrace.ingest.tcp import TcpReceiver  # noqa: PLC0415
+
+            receiver = TcpReceiver(source.place, log)
+        else:
+            from headrace.ingest.mqtt import MqttReceiver  # noqa: PLC0415
+
+            receiver = MqttReceiver(source.place, log, client_id=f"headrace-{deployment.id}")
+        receiver.start()
+        try:
+            yield
+        finally:
+            receiver.stop()
+
+
+def version_of(static: Quads) -> str:
+    """What tells static data from other static data of the same deployment."""
+    total = int(static.frame.hash_rows().sum() or 0)
+    return f"{static.frame.height}-{total & (2**64 - 1):x}"

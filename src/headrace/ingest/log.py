@@ -1,0 +1,291 @@
+"""Where payloads are kept that their sender will not send again: on disk, before it is told.
+
+A log is a folder of segments, `00000001.ndjson` and so on, that are only ever appended to. A
+record that `append` has returned for survives any crash. One that it has not returned for may be
+there or not, but never in part: all that a crash can leave of it is a line without an end, which
+the next opening cuts off and which no reader takes for a line.
+
+Beside the segments are `lock`, held by the one writer, and `recent-ids`, the ids of records whose
+segments are deleted, so that a sender who repeats itself is recognised nevertheless.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Final, Self
+
+from headrace.errors import MachineError, SettingError
+from headrace.ingest.records import Record, id_of_line
+
+SEGMENT: Final = 64 << 20
+"""So many bytes make a segment full."""
+
+RECENT: Final = 20_000
+"""So many ids are remembered; no broker has more messages under way to one client."""
+
+_SUFFIX: Final = ".ndjson"
+_DIGITS: Final = 8
+_IDS: Final = "recent-ids"
+
+
+class LogFull(MachineError):  # noqa: N818 - a state that ends by itself, when readers have read
+    """A log has reached its quota; there is room again when what has been read is pruned."""
+
+
+class IngestLog:
+    """The one writer of a log; its methods may be called from several threads."""
+
+    def __init__(
+        self, directory: Path, *, segment: int = SEGMENT, quota: int | None = None
+    ) -> None:
+        """Open a log, or make one.
+
+        Args:
+            directory: the folder it is kept in.
+            segment: how many bytes make a segment full, so that the next one is begun.
+            quota: how many bytes all segments may have together.
+
+        Raises:
+            SettingError: somebody else is writing to it.
+            MachineError: the folder cannot be written to.
+        """
+        self.directory = directory
+        self._segment = segment
+        self._quota = quota
+        self._guard = Lock()
+        self._closed = False
+        with self._failing("open"):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.chmod(0o700)
+            self._lock = self._locked()
+        try:
+            with self._failing("open"):
+                self._open()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _locked(self) -> int:
+        lock = os.open(self.directory / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise SettingError(
+                f"the ingest log {self.directory} is being written by another run; "
+                "stop that one, or give this one a folder of its own"
+            ) from None
+        return lock
+
+    def _open(self) -> None:
+        found = self._paths()
+        self._path = found[-1] if found else self._numbered(1)
+        self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        try:
+            self._end = _end_of_lines(self._path)
+            os.ftruncate(self._file, self._end)
+            os.fsync(self._file)
+            self._sync_directory()
+            self._size = sum(path.stat().st_size for path in self._paths())
+            self._ids = deque(self._read_ids(), RECENT)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Self:
+        """Use it until the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let others write to it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let others write to it."""
+        with self._guard:
+            if not self._closed:
+                os.close(self._file)
+                os.close(self._lock)
+                self._closed = True
+
+    @property
+    def size(self) -> int:
+        """The bytes of all segments."""
+        return self._size
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The names of the segments, oldest first."""
+        return tuple(path.name for path in self._paths())
+
+    @property
+    def recent_ids(self) -> tuple[str, ...]:
+        """The ids of the last records that have one, oldest first, pruned ones among them."""
+        with self._guard:
+            return tuple(self._ids)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Put records on disk, all of them or none; they are there when this returns.
+
+        Raises:
+            LogFull: they would exceed the quota.
+            MachineError: the disk is full or broken.
+        """
+        if not records:
+            return
+        text = b"".join(record.line() for record in records)
+        with self._guard:
+            self._admit(len(text))
+            with self._failing("write to"):
+                if self._end >= self._segment:
+                    self._begin_segment()
+                self._write(text)
+            self._end += len(text)
+            self._size += len(text)
+            self._ids.extend(record.id for record in records if record.id is not None)
+
+    def _admit(self, more: int) -> None:
+        if self._closed:
+            raise MachineError(f"the ingest log {self.directory} is closed; open it again")
+        if self._quota is not None and self._size + more > self._quota:
+            raise LogFull(
+                f"the ingest log {self.directory} has {self._size:,} bytes, "
+                f"and {more:,} more would exceed its quota of {self._quota:,}"
+            )
+
+    def _begin_segment(self) -> None:
+        path = self._numbered(int(self._path.stem) + 1)
+        # One that a failure has left behind is empty, and is taken.
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        try:
+            self._sync_directory()
+        except OSError:
+            os.close(file)
+            raise
+        os.close(self._file)
+        self._path, self._file, self._end = path, file, 0
+
+    def _write(self, text: bytes) -> None:
+        try:
+            rest = memoryview(text)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        """Cut off what was written in part: the sender has not been told, and may repeat it."""
+        try:
+            os.ftruncate(self._file, self._end)
+        except OSError:
+            # The next opening repairs it; until then nothing may come after what is broken.
+            os.close(self._file)
+            os.close(self._lock)
+            self._closed = True
+
+    def prune(self, through: str) -> None:
+        """Delete the segments up to one, by name; the last one stays, for it is being written.
+
+        Raises:
+            MachineError: one cannot be deleted.
+        """
+        with self._guard, self._failing("prune"):
+            old = [path for path in self._paths()[:-1] if path.name <= through]
+            if not old:
+                return
+            self._keep_ids()
+            for path in old:
+                self._size -= path.stat().st_size
+                path.unlink()
+            self._sync_directory()
+
+    def _keep_ids(self) -> None:
+        written = self.directory / f"{_IDS}.new"
+        file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8") as kept:
+            json.dump(list(self._ids), kept)
+            kept.flush()
+            os.fsync(kept.fileno())
+        written.replace(self.directory / _IDS)
+
+    def _read_ids(self) -> Iterable[str]:
+        lines = (line for path in reversed(self._paths()) for line in _lines_backwards(path))
+        newest = [found for line in islice(lines, RECENT) if (found := id_of_line(line))]
+        # Those of segments that were not deleted yet are known on both sides.
+        return dict.fromkeys([*self._kept_ids(), *reversed(newest)])
+
+    def _kept_ids(self) -> list[str]:
+        kept = self.directory / _IDS
+        try:
+            return [str(each) for each in json.loads(kept.read_bytes())]
+        except FileNotFoundError:
+            return []
+        except ValueError:
+            raise MachineError(
+                f"{kept} is damaged; without it the log can be opened, "
+                "but messages that a broker repeats may be taken twice"
+            ) from None
+
+    def _paths(self) -> list[Path]:
+        named = self.directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}")
+        return sorted(named)
+
+    def _numbered(self, number: int) -> Path:
+        return self.directory / f"{number:0{_DIGITS}}{_SUFFIX}"
+
+    def _sync_directory(self) -> None:
+        folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def _failing(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            problem = f"cannot {doing} the ingest log {self.directory}: {error.strerror}"
+            raise MachineError(problem) from error
+
+
+def _end_of_lines(path: Path) -> int:
+    """Where the last whole line of a file ends."""
+    with _mapped(path) as content:
+        return content.rfind(b"\n") + 1
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    """The whole lines of a file, the last one first."""
+    with _mapped(path) as content:
+        end = content.rfind(b"\n") + 1
+        while end:
+            start = content.rfind(b"\n", 0, end - 1) + 1
+            yield content[start:end]
+            end = start
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
+    if not path.stat().st_size:  # nothing cannot be mapped
+        yield b""
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content

@@ -1,0 +1,123 @@
+"""A thread that receives from somewhere, connects again when it must, and says how it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from headrace.errors import HeadraceError, InternalError
+from headrace.ingest.log import IngestLog, LogFull
+from headrace.ingest.records import Record
+
+Clock: TypeAlias = Callable[[], int]
+"""Says what time it is, in microseconds since the epoch."""
+
+_FIRST_DELAY: Final = 0.1
+_LONGEST_DELAY: Final = 10.0
+_ROOM_DELAY: Final = 0.2
+
+
+def wall_clock() -> int:
+    """The time of this machine; arrival is the one thing only it can tell."""
+    return time.time_ns() // 1000
+
+
+class Receiver(ABC):
+    """Puts what one source sends into a log."""
+
+    def __init__(self, log: IngestLog, clock: Clock) -> None:
+        """Receive nothing yet."""
+        self._log = log
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._ready = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._delay = _FIRST_DELAY
+        self._problem: HeadraceError | None = None
+        self._trouble: str | None = None
+
+    @property
+    def problem(self) -> HeadraceError | None:
+        """Why it has stopped by itself; None while it goes on."""
+        return self._problem
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps it from receiving just now, though it goes on trying."""
+        return self._trouble
+
+    def start(self) -> None:
+        """Begin to receive, in a thread of its own.
+
+        Raises:
+            InternalError: it is receiving already.
+        """
+        if self._thread is not None:
+            raise InternalError("a receiver was started twice")
+        self._stopping.clear()
+        self._problem = None
+        self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is connected, after at most so long a wait."""
+        return self._ready.wait(seconds)
+
+    def stop(self) -> None:
+        """End; what has arrived until then is in the log, if the log takes it."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._receive()
+            except HeadraceError as error:
+                self._problem = error
+                return
+            except OSError as error:
+                self._trouble = error.strerror or str(error)
+            except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to
+                self._problem = InternalError(f"{type(self).__name__}: {error!r}")
+                return
+            finally:
+                self._ready.clear()
+            self._stopping.wait(self._delay)
+            self._delay = min(2 * self._delay, _LONGEST_DELAY)
+
+    def _connected(self) -> None:
+        self._trouble = None
+        self._ready.set()
+
+    def _record(self, records: Sequence[Record]) -> bool:
+        """Put records into the log; while it is full, wait, and so make the sender wait.
+
+        Returns:
+            Whether they are there; they are not if it was stopped before there was room.
+        """
+        while True:
+            try:
+                self._log.append(records)
+            except LogFull as full:
+                self._trouble = str(full)
+                if self._stopping.wait(_ROOM_DELAY):
+                    return False
+            else:
+                # A connection that only fails again and again does not get here.
+                self._delay = _FIRST_DELAY
+                self._trouble = None
+                return True
+
+    @abstractmethod
+    def _receive(self) -> None:
+        """Connect, and receive until told to stop or until the connection fails.
+
+        Raises:
+            OSError: the connection failed; it is tried again.
+            HeadraceError: it would fail again, or the log is broken.
+        """

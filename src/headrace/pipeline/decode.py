@@ -1,0 +1,235 @@
+"""What the bytes of a piece say, as columns of integers; runs in tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+import xxhash
+
+from headrace.algebra.reporting import BlankNodes
+from headrace.errors import DataError, MachineError
+from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.values import values
+from headrace.pipeline.faults import reach
+from headrace.pipeline.panes import (
+    ELEMENTS,
+    PLACE,
+    PROBLEMS,
+    SIZE,
+    STATEMENTS,
+    VALUED_TERMS,
+    Columns,
+    Pane,
+    missing,
+    read_pane,
+    write_pane,
+)
+from headrace.pipeline.pieces import Piece
+from headrace.planning.wanted import Shape
+from headrace.rdf.columns import TimedColumns
+from headrace.rdf.formats import Format
+from headrace.rdf.ids import term_id
+from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
+from headrace.rdf.streams import read_stream
+from headrace.rdf.timestamps import SAID_TIME, TimeRule
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How the elements of a stream are read.
+
+    Attributes:
+        stream: its IRI.
+        seed: of the ids.
+        panes: where panes are written.
+        blank_nodes: within what equal labels are the same node.
+        asserts_quoted: whether a quoted triple is asserted too.
+        rule: where times stand that are not in a place of their own.
+        shapes: of the statements that are kept; None is all of them.
+        delay: how far an element may be behind and still not be late for any query.
+    """
+
+    stream: str
+    seed: int
+    panes: Path
+    blank_nodes: BlankNodes = BlankNodes.ELEMENT
+    asserts_quoted: bool = False
+    rule: TimeRule = SAID_TIME
+    shapes: tuple[Shape, ...] | None = None
+    delay: int = 0
+
+    @cached_property
+    def prefix(self) -> str:
+        """Keeps the blank nodes of a stream apart from those of other streams."""
+        return f"s{xxhash.xxh3_64_hexdigest(self.stream.encode())[:8]}"
+
+    @property
+    def complete(self) -> Decoding:
+        """The same, with nothing left out."""
+        return replace(self, shapes=None)
+
+
+def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
+    """Read a piece and write what it says to a new pane.
+
+    Raises:
+        DataError: the file has become shorter since the piece was found, or is gone.
+    """
+    data = piece.content()
+    columns, kept = columns_of(piece, data, decoding)
+    return written(
+        columns,
+        Pane(
+            stream=piece.stream,
+            partition="",
+            ordinal=piece.ordinal,
+            name=f"{piece.ordinal}-{uuid4().hex}.arrow",
+            checksum="",
+            elements=columns.elements.height,
+            counted=int((columns.elements[SIZE] > 0).sum()),
+            rejected=columns.problems.height,
+            lines=data.count(b"\n"),
+            first_time=None if columns.elements.is_empty() else columns.elements[TIME][0],
+            high=columns.elements[TIME].max(),  # type: ignore[arg-type]  # a time, or none
+            filtered=not kept,
+            piece=piece,
+        ),
+        decoding,
+    )
+
+
+def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
+    """A pane whose columns are in its file; durable only if they could not be made again."""
+    reach("pane")
+    checksum = write_pane(decoding.panes / pane.name, columns, durable=pane.piece is None)
+    reach("pane-written")
+    return replace(pane, checksum=checksum)
+
+
+def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, bool]:
+    """What the bytes of a piece say, and whether all of it."""
+    problems: list[DataError] = []
+    per_stream = decoding.blank_nodes is BlankNodes.STREAM
+    in_lines = piece.form in (Format.TIMED_N_QUADS, Format.NDJSON)
+    read = read_stream(
+        data,
+        piece.form,
+        seed=decoding.seed,
+        prefix=decoding.prefix if per_stream else f"{decoding.prefix}-{piece.file}",
+        per_stream=per_stream,
+        name=piece.path,
+        rule=decoding.rule,
+        source_time=piece.modified,
+        first_byte=piece.start,
+        options=ReadOptions(base=piece.base, limits=ELEMENT_LIMITS if in_lines else FILE_LIMITS),
+        on_error=problems.append,
+    )
+    return shaped(read, problems, decoding)
+
+
+def shaped(
+    read: TimedColumns, problems: Sequence[DataError], decoding: Decoding
+) -> tuple[Columns, bool]:
+    """Columns with what queries may ask for only, and whether that is everything."""
+    elements, statements, terms = read.elements, read.statements, read.terms
+    if decoding.asserts_quoted:
+        statements, terms = _with_quoted(read, decoding.seed)
+        sizes = np.bincount(statements[POSITION].to_numpy(), minlength=elements.height)
+        elements = elements.with_columns(pl.Series(SIZE, sizes, dtype=pl.Int64))
+    statements = statements.rename({POSITION: PLACE}).select(*STATEMENTS)
+    kept = True
+    if decoding.shapes is not None and not _has_late(read, decoding.delay):
+        chosen = _wanted(statements, decoding.shapes, decoding.seed)
+        kept = bool(chosen.all())
+        if not kept:
+            statements = statements.filter(chosen)
+            used = pl.concat([statements[name].rename(ID) for name in STATEMENT]).unique()
+            terms = terms.join(used.to_frame(), on=ID, how="semi")
+    valued = terms.hstack(values(terms[TEXT])).select(*VALUED_TERMS)
+    bad = [(each.name, each.line, each.column, each.problem) for each in problems]
+    return (
+        Columns(
+            elements.select(*ELEMENTS),
+            statements,
+            valued,
+            pl.DataFrame(bad, schema=PROBLEMS, orient="row"),
+        ),
+        kept,
+    )
+
+
+def _has_late(read: TimedColumns, delay: int) -> bool:
+    """Whether an element is so far behind that it may have to be written out in full."""
+    times = read.elements[TIME]
+    return bool((times < times.cum_max() - delay).any())
+
+
+def _wanted(statements: pl.DataFrame, shapes: Sequence[Shape], seed: int) -> pl.Series:
+    """Which statements are of one of some shapes."""
+    by_places: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
+    for shape in shapes:
+        terms = {SUBJECT: shape.subject, PREDICATE: shape.predicate, OBJECT: shape.object}
+        fixed = {name: term_id(term, seed) for name, term in terms.items() if term is not None}
+        by_places.setdefault(tuple(fixed), []).append(tuple(fixed.values()))
+    chosen = pl.repeat(value=False, n=statements.height, dtype=pl.Boolean, eager=True)
+    for places, ids in by_places.items():
+        if len(places) == 1:
+            chosen |= statements[places[0]].is_in([each for (each,) in ids])
+        else:
+            known = pl.DataFrame(ids, schema=dict.fromkeys(places, pl.Int64), orient="row").unique()
+            found = statements.select(places).join(
+                known.with_columns(pl.lit(value=True).alias("found")),
+                on=places,
+                how="left",
+                maintain_order="left",
+            )
+            chosen |= found["found"].fill_null(value=False)
+    return chosen
+
+
+def _with_quoted(read: TimedColumns, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Statements with the triples that they quote beside them, and the terms of all of them."""
+    dictionary = Dictionary(seed)
+    dictionary.learn(read.terms)
+    parts = dictionary.quoted
+    if parts.is_empty():
+        return read.statements, read.terms
+    every, new = [read.statements], read.statements
+    while not new.is_empty():
+        found = [
+            new.drop(SUBJECT, PREDICATE, OBJECT)
+            .with_columns(new[place].alias(ID))
+            .join(parts, on=ID, how="inner")
+            for place in (SUBJECT, PREDICATE, OBJECT)
+        ]
+        new = pl.concat(found).select(read.statements.columns)
+        every.append(new)
+    statements = pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)
+    return statements, dictionary.known.select(ID, TEXT)
+
+
+def load(pane: Pane, decoding: Decoding) -> Columns:
+    """What is in a pane; if its file is lost, it is made again from its source.
+
+    Raises:
+        MachineError: the source is lost too.
+    """
+    try:
+        return read_pane(decoding.panes, pane)
+    except MachineError as error:
+        if pane.piece is None:
+            raise missing(error, pane) from error
+        return remade(pane, decoding)
+
+
+def remade(pane: Pane, decoding: Decoding) -> Columns:
+    """What a pane holds, from what it was made of."""
+    assert pane.piece is not None, "it can be read again"
+    return columns_of(pane.piece, pane.piece.content(), decoding)[0]

@@ -1,0 +1,80 @@
+"""The pipeline in this process, without Spark: the same files, commits and sinks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from hashlib import sha256
+
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.decode import decode_piece
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.panes import Pane
+from headrace.pipeline.pieces import Piece, SourceLog
+from headrace.pipeline.streams import Sources
+
+
+class LocalRunner:
+    """A deployment at work in this process, until its input ends or it is stopped."""
+
+    def __init__(
+        self,
+        batches: Batches,
+        sources: Sources,
+        pieces_per_batch: int = 1,
+        interval: float | None = None,
+    ) -> None:
+        """Make ready to run.
+
+        Args:
+            batches: what to run.
+            sources: what to read.
+            pieces_per_batch: how many pieces of files are read at a time.
+            interval: seconds from look to look, for a run that goes on until it is stopped.
+        """
+        self.batches = batches
+        self.sources = sources
+        self.pieces_per_batch = pieces_per_batch or 1 << 30
+        self.interval = interval
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """End the run after the batch that is being worked on."""
+        self._stopping.set()
+
+    def run(self) -> Manifest:
+        """Run until the input ends, or until the run is stopped; the last manifest.
+
+        Raises:
+            HeadraceError: the run failed; the message says what to do.
+        """
+        last = self.read()
+        ends = self.interval is None and not self._stopping.is_set()
+        return self.batches.finish() if ends else last
+
+    def read(self) -> Manifest:
+        """Read what there is, or until the run is stopped, and close no window by it."""
+        log = SourceLog(self.batches.layout.source_log)
+        self.sources.look(log, complete=self.interval is None)
+        while not self._stopping.is_set():
+            if self.step(log):
+                continue
+            if self.interval is None:
+                break
+            time.sleep(self.interval)
+            self.sources.look(log, complete=False)
+        return self.batches.last()
+
+    def step(self, log: SourceLog) -> bool:
+        """Work on the next batch, if there is one."""
+        last = self.batches.last()
+        pieces = log.pieces[last.pieces : last.pieces + self.pieces_per_batch]
+        if pieces:
+            offsets = sha256(f"{pieces[0].ordinal}-{pieces[-1].ordinal}".encode()).hexdigest()
+            self.batches.process(last.batch + 1, offsets, self._decoder(pieces))
+        return bool(pieces)
+
+    def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
+        decodings = self.batches.setup.decodings
+        return lambda: [decode_piece(piece, decodings[piece.stream]) for piece in pieces]

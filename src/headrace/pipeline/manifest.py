@@ -1,0 +1,215 @@
+"""What has been committed: one manifest for each batch, and one for the end of the input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from headrace.errors import MachineError
+from headrace.kernel.progress import Progress
+from headrace.pipeline.faults import reach
+from headrace.pipeline.layout import Layout, create
+from headrace.pipeline.memories import Snapshot
+from headrace.pipeline.panes import Pane, pane_from
+from headrace.pipeline.pieces import damaged
+from headrace.sinks.base import Mark
+
+FORMAT: Final = 1
+"""Of the files of a deployment; another one cannot be gone on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the deployment and the checksum of its content."""
+
+    name: str
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How far a stream has come.
+
+    Attributes:
+        highs: the greatest event time of each part of its source; none if nothing has come of it.
+        elements: how many elements have come.
+        late: how many of them missed a window.
+        rejected: how many could not be taken.
+        lines: how many lines of the files that were read last have been read.
+    """
+
+    highs: Mapping[str, int | None] = field(default_factory=dict)
+    elements: int = 0
+    late: int = 0
+    rejected: int = 0
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def high(self) -> int | None:
+        """The time that all parts of its source have reached."""
+        known = [high for high in self.highs.values() if high is not None]
+        return min(known) if known and len(known) == len(self.highs) else None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryState:
+    """How far a query has come.
+
+    Attributes:
+        digest: which query it is.
+        progress: which of its instants have been evaluated.
+        since: the position after which it sees elements.
+        failure: why it has stopped, if it has.
+        evaluations: how many there were.
+        failed: how many of them failed.
+        rows: how much it has emitted.
+    """
+
+    digest: str
+    progress: Progress
+    since: int = -1
+    failure: str | None = None
+    evaluations: int = 0
+    failed: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The state of a deployment after a batch.
+
+    Attributes:
+        batch: Spark's number of it.
+        offsets: a digest of what Spark says the batch has read; none for the end of the input.
+        pieces: how many pieces of files have been read.
+        position: of the last element.
+        streams: how far each has come.
+        queries: how far each has come.
+        panes: what open windows still need.
+        snapshots: what they need besides, in place of many small panes.
+        derived: how far the streams have come that queries make.
+        memory: what the kernel remembers besides, if anything.
+        told: what the batch has to tell, if anything.
+        marks: how far each sink had come before.
+        static: which version of the static data was looked at.
+        final: whether the input has ended with it.
+    """
+
+    batch: int
+    offsets: str | None = None
+    pieces: int = 0
+    position: int = -1
+    streams: Mapping[str, StreamState] = field(default_factory=dict)
+    queries: Mapping[str, QueryState] = field(default_factory=dict)
+    panes: tuple[Pane, ...] = ()
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    derived: Mapping[str, int | None] = field(default_factory=dict)
+    memory: File | None = None
+    told: File | None = None
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    static: str | None = None
+    final: bool = False
+
+    @property
+    def label(self) -> str:
+        """What sinks call the batch."""
+        return f"{self.batch}.final" if self.final else str(self.batch)
+
+
+NOTHING: Final = Manifest(-1)
+"""Before the first batch."""
+
+
+def commit(layout: Layout, manifest: Manifest) -> None:
+    """Make a manifest part of the deployment, durably and at most once."""
+    reach("manifest")
+    content = json.dumps({"format": FORMAT, **asdict(manifest)})
+    create(_path(layout, manifest.label), content.encode())
+    reach("manifest-committed")
+
+
+def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest | None:
+    """The manifest of a batch, if it was committed.
+
+    Raises:
+        MachineError: it is there, and is not what was written.
+    """
+    path = _path(layout, f"{batch}.final" if final else str(batch))
+    if not path.exists():
+        return None
+    try:
+        parts = json.loads(path.read_bytes())
+        check_format(path, parts.pop("format"))
+        return _manifest(parts)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged(path, f"it is no manifest ({error})") from None
+
+
+def check_format(path: Path, found: object) -> None:
+    """Refuse files of another version.
+
+    Raises:
+        MachineError: saying which, and what to do.
+    """
+    if found != FORMAT:
+        raise MachineError(
+            f"{path} has format {found}, and this version of Headrace reads format {FORMAT}; go on "
+            "with the version that wrote it, or start again in a new directory"
+        )
+
+
+def _manifest(parts: dict[str, Any]) -> Manifest:
+    parts["streams"] = {iri: StreamState(**each) for iri, each in parts["streams"].items()}
+    parts["queries"] = {name: _query(each) for name, each in parts["queries"].items()}
+    parts["snapshots"] = {iri: Snapshot(**each) for iri, each in parts["snapshots"].items()}
+    parts["panes"] = tuple(pane_from(each) for each in parts["panes"])
+    for name in ("memory", "told"):
+        parts[name] = None if parts[name] is None else File(**parts[name])
+    return Manifest(**parts)
+
+
+def _query(parts: dict[str, Any]) -> QueryState:
+    progress = parts["progress"]
+    progress["counted"] = tuple(progress["counted"])
+    return QueryState(**{**parts, "progress": Progress(**progress)})
+
+
+def latest(layout: Layout) -> Manifest:
+    """What was committed last; nothing in a new deployment."""
+    batches = [int(path.stem) for path in layout.manifests.glob("*.json") if path.stem.isdigit()]
+    if not batches:
+        return NOTHING
+    last = max(batches)
+    return read_manifest(layout, last, final=True) or read_manifest(layout, last) or Manifest(last)
+
+
+def _path(layout: Layout, label: str) -> Path:
+    return layout.manifests / f"{label}.json"
+
+
+def sweep(layout: Layout, kept: Sequence[Manifest]) -> None:
+    """Delete what no manifest names any more: what has been told, windows long closed, drafts.
+
+    Files that crashed tasks have left behind go too.
+
+    Args:
+        layout: the deployment.
+        kept: the latest manifests: more than one, in case the last is lost and its batch is done
+            again.
+    """
+    reach("sweep")
+    snapshots = {each.name for manifest in kept for each in manifest.snapshots.values()}
+    memories = {each.memory.name for each in kept if each.memory}
+    _keep(layout.panes, {pane.name for each in kept for pane in each.panes})
+    _keep(layout.memories, memories | snapshots)
+    _keep(layout.results, {each.told.name for each in kept if each.told})
+    _keep(layout.manifests, {f"{each.label}.json" for each in kept})
+
+
+def _keep(directory: Path, names: Container[str]) -> None:
+    for file in directory.iterdir():
+        if file.name not in names:
+            file.unlink(missing_ok=True)

@@ -1,0 +1,124 @@
+"""What a kernel remembers, in files: its memory proper, and snapshots of long-lived windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import polars as pl
+import pyarrow as pa
+
+from headrace.kernel.columns import ARRIVALS, HIGH, ID, POSITION, STATEMENT, TERMS, TIME
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.memory import DerivedMemory, Memory, QueryMemory
+from headrace.kernel.step import Arrivals
+from headrace.pipeline.panes import SIZE
+from headrace.pipeline.tables import frame_of, read_tables, write_tables
+
+_NAME: Final = b"headrace"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A file with all that windows held of a stream, in place of the panes that it came from.
+
+    Attributes:
+        name: the file.
+        checksum: of its content.
+        last: the greatest time of an element in it.
+    """
+
+    name: str
+    checksum: str
+    last: int
+
+
+def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
+    """Write the frames of a memory to a new file; its name and checksum, if there are any."""
+    previous = {
+        f"previous {name}": query.previous
+        for name, query in memory.queries.items()
+        if query.previous is not None
+    }
+    derived = {
+        f"derived {iri}": each.statements
+        for iri, each in memory.derived.items()
+        if not each.statements.is_empty()
+    }
+    if not previous and not derived:
+        return None
+    name = f"{uuid4().hex}.arrow"
+    frames = {"terms": memory.terms, **previous, **derived}
+    tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
+    return name, write_tables(directory / name, tables)
+
+
+def _named(table: pa.Table, name: str) -> pa.Table:
+    return table.replace_schema_metadata({_NAME: name.encode()})
+
+
+def read_memory(
+    path: Path | None,
+    checksum: str,
+    queries: Mapping[str, QueryMemory],
+    derived: Mapping[str, int | None],
+    position: int,
+) -> Memory:
+    """A memory from its file and from what a manifest says.
+
+    Args:
+        path: the file, if there is one.
+        checksum: of the file.
+        queries: without their previous answers.
+        derived: how far the streams have come that queries make.
+        position: of the last element.
+    """
+    frames: dict[str, pl.DataFrame] = {}
+    for table in read_tables(path, checksum) if path is not None else ():
+        name = (table.schema.metadata or {})[_NAME].decode()
+        frames[name] = frame_of(table.replace_schema_metadata(None))
+    return Memory(
+        position,
+        {
+            name: QueryMemory(
+                each.progress, each.since, each.failure, frames.get(f"previous {name}")
+            )
+            for name, each in queries.items()
+        },
+        {
+            iri: DerivedMemory(frames.get(f"derived {iri}", ARRIVALS.to_frame()), high)
+            for iri, high in derived.items()
+        },
+        frames.get("terms", TERMS.to_frame()),
+    )
+
+
+def write_snapshot(directory: Path, log: StreamLog, dictionary: Dictionary) -> Snapshot:
+    """Write what is kept of a stream to a new file."""
+    elements = log.elements
+    frame = pl.DataFrame(
+        {
+            POSITION: elements.positions,
+            TIME: elements.times,
+            HIGH: elements.highs,
+            SIZE: elements.sizes,
+        }
+    )
+    ids = pl.concat([log.statements[name].rename(ID) for name in STATEMENT]).drop_nulls().unique()
+    terms = pl.DataFrame([ids, dictionary.texts(ids)]).select(*TERMS)
+    name = f"{uuid4().hex}.arrow"
+    tables = [frame.to_arrow(), log.statements.to_arrow(), terms.to_arrow()]
+    checksum = write_tables(directory / name, tables)
+    return Snapshot(name, checksum, int(elements.times.max()))
+
+
+def read_snapshot(directory: Path, snapshot: Snapshot) -> tuple[Arrivals, pl.DataFrame]:
+    """What was kept of a stream, and the terms in it."""
+    tables = read_tables(directory / snapshot.name, snapshot.checksum)
+    elements, statements, terms = map(frame_of, tables)
+    arrays = (elements[name].to_numpy() for name in (POSITION, TIME, HIGH, SIZE))
+    return Arrivals(statements.select(*ARRIVALS), None, Elements(*arrays)), terms

@@ -1,0 +1,159 @@
+"""What a decode task brings: a file of columns, and a description of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from headrace.errors import MachineError
+from headrace.kernel.arriving import Gate
+from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, STATEMENT, TERMS, TIME
+from headrace.kernel.grid import NEVER
+from headrace.kernel.log import Elements
+from headrace.kernel.step import Arrivals
+from headrace.kernel.values import VALUES
+from headrace.pipeline.pieces import Piece
+from headrace.pipeline.tables import frame_of, read_tables, write_tables
+
+PLACE: Final = "place"
+"""Which of the elements and heartbeats of a pane a statement is of."""
+SIZE: Final = "size"
+ELEMENTS: Final = pl.Schema({TIME: pl.Int64, SIZE: pl.Int64})
+STATEMENTS: Final = pl.Schema({PLACE: pl.Int64, **dict.fromkeys(STATEMENT, pl.Int64)})
+VALUED_TERMS: Final = pl.Schema({**TERMS, **VALUES})
+PROBLEMS: Final = pl.Schema(
+    {"name": pl.String, "line": pl.Int64, "column": pl.Int64, "problem": pl.String}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a piece of a source says.
+
+    Attributes:
+        elements: the time and the size of each element, and of each heartbeat, which has no size.
+        statements: those that some query may ask for.
+        terms: the terms in them, and what they are worth.
+        problems: what could not be read, where, and why.
+    """
+
+    elements: pl.DataFrame
+    statements: pl.DataFrame
+    terms: pl.DataFrame
+    problems: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A file of decoded elements and their terms; the only thing a decode task returns.
+
+    Attributes:
+        stream: the IRI of its stream.
+        partition: which part of its source it is of; times go on in order within each.
+        ordinal: its place among those of its partition.
+        name: its file.
+        checksum: of that file.
+        elements: how many elements and heartbeats there were.
+        counted: how many of them were elements.
+        rejected: how many could not be read.
+        lines: how many lines it has.
+        first_time: the time of the first.
+        high: the greatest time.
+        filtered: whether statements that no query can ask for are not in the file.
+        piece: what it was made of, if that can be read again.
+        before: the greatest time of its partition before it; this and what follows is filled in
+            by the driver.
+        first: the position of its first element.
+        refused: the places of the elements that were not taken.
+    """
+
+    stream: str
+    partition: str
+    ordinal: int
+    name: str
+    checksum: str
+    elements: int
+    counted: int
+    rejected: int
+    lines: int
+    first_time: int | None
+    high: int | None
+    filtered: bool
+    piece: Piece | None = None
+    before: int | None = None
+    first: int = 0
+    refused: tuple[int, ...] = ()
+
+    def within(self, gate: Gate) -> bool:
+        """Whether all of its elements are taken, by what is known without looking into it."""
+        if self.high is None:
+            return True
+        start = self.first_time if self.before is None else self.before
+        return gate.reason(self.high, start) is None and self.first_time is not None
+
+
+def pane_from(parts: dict[str, object]) -> Pane:
+    """A pane that was written down as JSON."""
+    piece = parts.get("piece")
+    refused = parts.get("refused") or ()
+    return Pane(
+        **{  # type: ignore[arg-type]  # written by us
+            **parts,
+            "piece": Piece(**piece) if isinstance(piece, dict) else None,
+            "refused": tuple(refused),  # type: ignore[arg-type]
+        }
+    )
+
+
+def write_pane(path: Path, columns: Columns, durable: bool) -> str:
+    """Write a pane's file and return its checksum."""
+    tables = (columns.elements, columns.statements, columns.terms, columns.problems)
+    return write_tables(path, [table.to_arrow() for table in tables], durable)
+
+
+def read_pane(directory: Path, pane: Pane) -> Columns:
+    """What is in a pane's file.
+
+    Raises:
+        MachineError: the file is not what was written.
+    """
+    tables: Sequence[pa.Table] = read_tables(directory / pane.name, pane.checksum)
+    return Columns(*map(frame_of, tables))
+
+
+def arrivals(pane: Pane, columns: Columns, base: int = 0) -> Arrivals:
+    """The elements of a pane as the kernel takes them, with positions that count from a base."""
+    times = columns.elements[TIME].to_numpy()
+    taken = np.ones(times.size, np.bool_)
+    taken[list(pane.refused)] = False
+    start = NEVER if pane.before is None else pane.before
+    reached = np.maximum.accumulate(np.concatenate(([start], np.where(taken, times, NEVER))))
+    highs, high = reached[:-1], int(reached[-1])
+    sizes = columns.elements[SIZE].to_numpy()
+    there = np.flatnonzero((sizes > 0) & taken)
+    first = pane.first - base
+    elements = Elements(there + first, times[there], highs[there], sizes[there])
+    places = columns.statements[PLACE].to_numpy()
+    statements = columns.statements.select(
+        pl.Series(POSITION, places + first, dtype=pl.Int64),
+        pl.Series(TIME, times[places], dtype=pl.Int64),
+        pl.Series(HIGH, highs[places], dtype=pl.Int64).replace(NEVER, None),
+        *STATEMENT,
+    ).select(*ARRIVALS)
+    if pane.refused:
+        statements = statements.filter(taken[places])
+    return Arrivals(statements, None if high == NEVER else high, elements)
+
+
+def missing(error: MachineError, pane: Pane) -> MachineError:
+    """A pane is lost, and so is what it was made of."""
+    return MachineError(
+        f"{error}; what it was made of (<{pane.stream}>) cannot be read again: start again in a "
+        "new directory, from a source that still has it"
+    )

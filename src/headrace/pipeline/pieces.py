@@ -1,0 +1,192 @@
+"""Which bytes of which files are read, in which order, now and again when they are replayed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+from headrace.errors import DataError, MachineError
+from headrace.ingest.rate import parse_rate, rate_text
+from headrace.pipeline.cutting import new_pieces
+from headrace.pipeline.faults import reach
+from headrace.pipeline.tables import unwritable
+from headrace.rdf.files import content
+from headrace.rdf.formats import Format, format_of_path
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A document, or some whole elements of a file of lines.
+
+    Attributes:
+        ordinal: its place among all pieces of the deployment.
+        stream: the IRI of its stream.
+        path: its file.
+        start: where it begins there.
+        stop: where it ends.
+        file: the number of the file in its stream.
+        modified: when the file was written last, in microseconds.
+    """
+
+    ordinal: int
+    stream: str
+    path: str
+    start: int
+    stop: int
+    file: int = 0
+    modified: int = 0
+
+    @property
+    def form(self) -> Format:
+        """How it is to be read."""
+        return Format.TIMED_N_QUADS if self.is_generated else format_of_path(self.path)
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether it stands in no file: start and stop are numbers of elements then."""
+        return self.path.startswith("rate:")
+
+    @property
+    def base(self) -> str | None:
+        """What relative IRIs in it are resolved against."""
+        return None if self.is_generated else Path(self.path).as_uri()
+
+    def content(self) -> bytes:
+        """Its bytes.
+
+        Raises:
+            DataError: the file has become shorter since the piece was found, or is gone.
+        """
+        if self.is_generated:
+            spec = parse_rate(self.path)
+            begins_now = "start=" not in self.path
+            spec = replace(spec, start=self.modified) if begins_now else spec
+            return rate_text(spec, self.start, self.stop)
+        if _is_whole(Path(self.path)):
+            try:
+                return content(Path(self.path))
+            except OSError as error:
+                raise DataError(f"cannot be read: {error.strerror}", self.path) from None
+        try:
+            with Path(self.path).open("rb") as file:
+                file.seek(self.start)
+                found = file.read(self.stop - self.start)
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", self.path) from None
+        if len(found) < self.stop - self.start:
+            raise DataError("is shorter than when it was found", self.path)
+        return found
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file can only be read as a whole."""
+    compressed = path.suffix.lower() == ".gz"
+    return compressed or format_of_path(path) not in (Format.TIMED_N_QUADS, Format.NDJSON)
+
+
+class SourceLog:
+    """The pieces in the order in which they were found, on disk before anyone is told."""
+
+    def __init__(self, path: Path) -> None:
+        """Read what was found before; a line that was cut short by a crash was told to nobody."""
+        self.path = path
+        self.pieces: list[Piece] = []
+        self._known: dict[tuple[str, str], Piece] = {}
+        self._files: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
+        self._read()
+
+    def _read(self) -> None:
+        whole = 0
+        lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                piece = Piece(**json.loads(line))
+            except (ValueError, TypeError):
+                raise damaged(self.path, f"line {number} is no piece of a source") from None
+            if piece.ordinal != len(self.pieces):
+                raise damaged(self.path, f"line {number} is not piece {len(self.pieces)}")
+            self._take(piece)
+            whole += len(line)
+        if lines:
+            os.truncate(self.path, whole)
+
+    def _take(self, piece: Piece) -> None:
+        self.pieces.append(piece)
+        self._known[piece.stream, piece.path] = piece
+        self._files[piece.stream] = max(self._files.get(piece.stream, 0), piece.file + 1)
+
+    def look(self, files: Mapping[str, Sequence[Path]], complete: bool) -> None:
+        """Add what is new in the files: new ones, and lines added to known ones.
+
+        Args:
+            files: all files of each stream, in order.
+            complete: whether what is there is all there will be.
+
+        Raises:
+            DataError: a file has become shorter, so that a replay could not read it again.
+        """
+        found = [list(self._new(stream, each, complete)) for stream, each in files.items()]
+        # The streams take turns, so that none gets far ahead of the others.
+        turns = [piece for turn in zip_longest(*found) for piece in turn if piece is not None]
+        self.add(turns)
+
+    def add(self, found: Iterable[Piece]) -> None:
+        """Add pieces to the end; what they say of their ordinals does not count."""
+        first = len(self.pieces)
+        numbered = [replace(piece, ordinal=first + place) for place, piece in enumerate(found)]
+        if not numbered:
+            return
+        reach("source-log")
+        try:
+            with self.path.open("ab") as log:
+                log.writelines(json.dumps(asdict(piece)).encode() + b"\n" for piece in numbered)
+                log.flush()
+                os.fsync(log.fileno())
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        reach("source-logged")
+        for piece in numbered:
+            self._take(piece)
+
+    def _new(self, stream: str, files: Sequence[Path], complete: bool) -> Iterator[Piece]:
+        number = self._files.get(stream, 0)
+        for path in files:
+            known = self._known.get((stream, str(path)))
+            state = path.stat()
+            start = 0 if known is None else known.stop
+            if state.st_size < start:
+                problem = f"is shorter than before ({state.st_size:,} < {start:,} bytes)"
+                raise DataError(f"{problem}; what was read of it cannot be read again", str(path))
+            file = number if known is None else known.file
+            modified = state.st_mtime_ns // 1000
+            seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size
+            before = start
+            for stop in _ends(path, start, complete, seen):
+                yield Piece(0, stream, str(path), before, stop, file, modified)
+                before = stop
+            number += known is None and before > start
+
+
+def _ends(path: Path, start: int, complete: bool, seen: int | None) -> Iterator[int]:
+    if not _is_whole(path):
+        yield from new_pieces(path, format_of_path(path), start, complete, seen)
+        return
+    size = path.stat().st_size
+    # A document that is still being written grows from look to look.
+    if start == 0 and size > 0 and (complete or seen == size):
+        yield size
+
+
+def damaged(path: Path, problem: str) -> MachineError:
+    """A file of a deployment is not what was written, and what to do."""
+    return MachineError(
+        f"{path} is damaged: {problem}; `headrace doctor --checkpoint {path.parent}` says what can "
+        "be done"
+    )

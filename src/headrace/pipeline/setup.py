@@ -1,0 +1,60 @@
+"""What a pipeline runs: queries, how their streams are read, and where their answers go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headrace.kernel.arriving import Gate
+from headrace.kernel.standing import Around
+from headrace.pipeline.decode import Decoding
+from headrace.pipeline.parts import Allowed, Answer, answer
+from headrace.pipeline.results import Told
+from headrace.planning.plan import Plan
+from headrace.sinks.base import Mark, Sink
+
+
+class Outlet(Protocol):
+    """Where late or rejected elements go, with the same promises as a sink."""
+
+    name: str
+
+    def mark(self) -> Mark:
+        """How far it has come."""
+
+    def recover(self, mark: Mark) -> None:
+        """Begin at a mark: whatever was written after it is gone."""
+
+    def write(self, label: str, told: Told) -> None:
+        """Write what a batch has to tell, durably."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a pipeline runs.
+
+    Attributes:
+        plans: the queries.
+        decodings: how the elements of each stream are read.
+        around: what the queries share, and the version of the static data in it; looked at before
+            each batch.
+        gate: what keeps elements out whose times cannot be right, by stream.
+        sinks: where results go, by what they are called.
+        outlets: where late and rejected elements go.
+        live: whether empty windows are reported up to the watermark.
+        partitions: in how many parts queries are evaluated that can be.
+        allowed: what the evaluation in a part may use.
+        answer: has the parts evaluated.
+    """
+
+    plans: Sequence[Plan]
+    decodings: Mapping[str, Decoding]
+    around: Callable[[], tuple[str, Around]]
+    gate: Callable[[str], Gate]
+    sinks: Mapping[str, Sink] = field(default_factory=dict)
+    outlets: Sequence[Outlet] = ()
+    live: bool = False
+    partitions: int = 1
+    allowed: Allowed | None = None
+    answer: Answer = lambda requests: [answer(each) for each in requests]

@@ -1,0 +1,231 @@
+"""Which queries can be evaluated in parts, each with its own share of the data.
+
+A part sees the statements whose key, the term that one variable is bound to, falls to it. That is
+enough if that variable stands in every pattern over a stream, and in every key that solutions are
+put together by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from headrace.algebra.expressions import Exists, Expression, Timestamp, TriplePattern, Variable
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    OrderBy,
+    Project,
+    Reduced,
+    Service,
+    Slice,
+    Union,
+    Values,
+    Window,
+)
+from headrace.algebra.query import Construct, Select
+from headrace.algebra.reporting import Every, OnClose
+from headrace.algebra.scope import possible
+from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.functions.evaluate import is_volatile
+from headrace.planning.plan import Plan
+from headrace.rdf.terms import Iri
+
+PLACES = ("subject", "predicate", "object")
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """How a query is evaluated in parts.
+
+    Attributes:
+        key: the variable that says which part a solution falls to; none if it must be whole.
+        places: where it stands in patterns.
+        reason: why the query must be evaluated as a whole.
+    """
+
+    key: Variable | None
+    places: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
+    """How a query can be evaluated in parts, if it can.
+
+    Args:
+        plan: the query.
+        made: the streams that queries make; what reads them follows those queries.
+    """
+    reason = _hindrance(plan, made)
+    if reason:
+        return Partitioning(None, reason=reason)
+    for key in _candidates(plan):
+        if _Keyed(key, _sees_windows(plan)).is_answer(plan.query.pattern):
+            return Partitioning(key, _places(plan.query.pattern, key))
+    return Partitioning(None, reason="its patterns are not all joined on one variable")
+
+
+def _hindrance(plan: Plan, made: Sequence[Iri]) -> str:
+    """What keeps a query whole, whatever its pattern."""
+    pattern, report = plan.query.pattern, plan.semantics.report
+    everything = [part for each in everywhere(pattern) for part in _parts(each)]
+    problems = {
+        "it is evaluated as elements come": not isinstance(report, OnClose | Every),
+        "a window of it does not slide over time": any(w.slide is None for w in plan.windows),
+        "it reads what another query makes": any(stream in made for stream in plan.streams),
+        "only rows and constructed triples are put together from parts": not isinstance(
+            plan.query.form, Select | Construct
+        ),
+        "it asks a remote endpoint": plan.asks_services,
+        "it uses chance": any(is_volatile(each) for each in everything),
+        "it asks for the times of single triples": any(
+            isinstance(each, Timestamp) and len(each.arguments) > 1 for each in everything
+        ),
+    }
+    return next((reason for reason, present in problems.items() if present), "")
+
+
+def _parts(operator: Operator) -> Iterator[Expression]:
+    for expression in expressions(operator):
+        yield from parts(expression)
+
+
+def _sees_windows(plan: Plan) -> bool:
+    return any(window.in_default_graph for window in plan.windows)
+
+
+def _candidates(plan: Plan) -> Iterator[Variable]:
+    """The variables of patterns, each once, in the order of the query."""
+    found: dict[Variable, None] = {}
+    for operator in everywhere(plan.query.pattern):
+        for pattern in operator.patterns if isinstance(operator, Bgp) else ():
+            if isinstance(pattern, TriplePattern):
+                terms = (getattr(pattern, place) for place in PLACES)
+                found |= {term: None for term in terms if isinstance(term, Variable)}
+    yield from found
+
+
+def _places(pattern: Operator, key: Variable) -> tuple[str, ...]:
+    """Where a variable stands in the patterns of a query."""
+    found = {
+        place
+        for operator in everywhere(pattern)
+        if isinstance(operator, Bgp)
+        for each in operator.patterns
+        if isinstance(each, TriplePattern)
+        for place in PLACES
+        if getattr(each, place) == key
+    }
+    return tuple(sorted(found))
+
+
+class _Kind(Enum):
+    """What a part finds of an operator's solutions."""
+
+    KEYED = "those whose key falls to it"
+    STATIC = "all of them, as every part does"
+    BROKEN = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    """Whether operators can be evaluated in parts by a key.
+
+    Attributes:
+        key: the variable.
+        streams: whether patterns see what is in windows, or static data only.
+    """
+
+    key: Variable
+    streams: bool
+
+    def is_answer(self, pattern: Operator) -> bool:
+        """Whether what the parts find, put together, is what the whole would find."""
+        match pattern:
+            case Project(source) | Reduced(Project(source)):
+                return self.kind(source) is _Kind.KEYED
+            case Distinct(Project(source, variables)):
+                return self.key in variables and self.kind(source) is _Kind.KEYED
+            case _:
+                return self.kind(pattern) is _Kind.KEYED
+
+    def kind(self, operator: Operator) -> _Kind:
+        """What a part finds of an operator's solutions."""
+        found, tests = self._kind(operator), self._tests(operator)
+        if _Kind.BROKEN in tests or (_Kind.KEYED in tests and found is not _Kind.KEYED):
+            return _Kind.BROKEN
+        return found
+
+    def _kind(self, operator: Operator) -> _Kind:
+        keyed, static, broken = _Kind.KEYED, _Kind.STATIC, _Kind.BROKEN
+        match operator:
+            case Bgp():
+                return self._bgp(operator)
+            case Values():
+                return static
+            case Join(left, right):
+                kinds = {self.kind(left), self.kind(right)}
+                return broken if broken in kinds else keyed if keyed in kinds else static
+            case LeftJoin(left, right) | Minus(left, right):
+                outer, inner = self.kind(left), self.kind(right)
+                return outer if inner is static or (inner is outer is keyed) else broken
+            case Union(branches):
+                kinds = {self.kind(branch) for branch in branches}
+                return kinds.pop() if len(kinds) == 1 else broken
+            case Filter(_, source) | Extend(source) | Reduced(source):
+                return self.kind(source)
+            case Graph(name, source) | Window(name, source):
+                inside = _Keyed(self.key, streams=True).kind(source)
+                # What an empty pattern finds in each graph depends on which graphs there are.
+                return broken if isinstance(name, Variable) and inside is static else inside
+            case Group(source, keys):
+                return self._grouped(source, keys)
+            case Annotate(source, annotations):
+                together = {self._grouped(source, each.keys) for each in annotations}
+                return together.pop() if len(together) == 1 else broken
+            case Distinct(source):
+                return self.kind(source)
+            case Project(source, variables):
+                return self._grouped(source, variables)
+            case OrderBy() | Slice() | Service():
+                return broken
+            case _:
+                assert_never(operator)
+
+    def _bgp(self, bgp: Bgp) -> _Kind:
+        if not self.streams or not bgp.patterns:
+            return _Kind.STATIC
+        joined = all(
+            isinstance(each, TriplePattern)
+            and self.key in (each.subject, each.predicate, each.object)
+            for each in bgp.patterns
+        )
+        return _Kind.KEYED if joined else _Kind.BROKEN
+
+    def _grouped(self, source: Operator, kept: Sequence[Variable]) -> _Kind:
+        """What becomes of solutions of which only some variables are kept.
+
+        A variable of the same name that is not kept is another one, and no key.
+        """
+        hidden = self.key not in kept and self.key in possible(source)
+        return _Kind.BROKEN if hidden else self.kind(source)
+
+    def _tests(self, operator: Operator) -> set[_Kind]:
+        """What a part finds of the patterns of EXISTS in an operator's expressions."""
+        return {
+            self.kind(part.pattern)
+            for expression in expressions(operator)
+            for part in parts(expression)
+            if isinstance(part, Exists)
+        }

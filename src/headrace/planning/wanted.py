@@ -1,0 +1,124 @@
+"""Which statements of a stream a query can ask for; the others need not be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import assert_never
+
+from headrace.algebra.expressions import (
+    Expression,
+    PatternTerm,
+    Timestamp,
+    TriplePattern,
+    Variable,
+)
+from headrace.algebra.operators import Bgp, Graph, Group, Operator, Service, Values, Window
+from headrace.algebra.paths import (
+    Alternative,
+    Inverse,
+    NegatedSet,
+    OneOrMore,
+    Path,
+    Sequence,
+    ZeroOrMore,
+    ZeroOrOne,
+)
+from headrace.algebra.query import Describe
+from headrace.algebra.walk import arguments, everywhere, expressions, parts
+from headrace.planning.plan import Plan
+from headrace.rdf.terms import Iri, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Statements with some terms in some places; None is any term."""
+
+    subject: Iri | Literal | None = None
+    predicate: Iri | Literal | None = None
+    object: Iri | Literal | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether every statement is of this shape."""
+        return self == Shape()
+
+
+def wanted_shapes(plans: Iterable[Plan], stream: Iri) -> tuple[Shape, ...] | None:
+    """The shapes of the statements that some of the queries may ask a stream for.
+
+    None if they may ask for all of them: patterns without constants, paths of no length, graphs
+    whose mere presence counts, DESCRIBE.
+    """
+    found: dict[Shape, None] = {}
+    for plan in plans:
+        if stream not in plan.streams:
+            continue
+        shapes = _shapes(plan)
+        if shapes is None:
+            return None
+        found |= dict.fromkeys(shapes)
+    return tuple(found)
+
+
+def _shapes(plan: Plan) -> list[Shape] | None:
+    pattern = plan.query.pattern
+    if isinstance(plan.query.form, Describe) or _counts_graphs(pattern):
+        return None
+    found: list[Shape] = []
+    for operator in everywhere(pattern):
+        if isinstance(operator, Bgp):
+            found += [shape for each in operator.patterns for shape in _of_pattern(each)]
+        for expression in expressions(operator):
+            found += [_of_call(part) for part in parts(expression) if _looks_up(part)]
+    return None if any(shape.is_any for shape in found) else found
+
+
+def _counts_graphs(pattern: Operator) -> bool:
+    """Whether a graph counts by being there, whatever it holds."""
+    return any(
+        isinstance(each, Values | Service | Group) or each == Bgp()
+        for operator in everywhere(pattern)
+        if isinstance(operator, Graph | Window) and isinstance(operator.name, Variable)
+        for each in everywhere(operator.input)
+    )
+
+
+def _of_pattern(pattern: object) -> Iterator[Shape]:
+    if isinstance(pattern, TriplePattern):
+        terms = (pattern.subject, pattern.predicate, pattern.object)
+        yield Shape(*map(_constant, terms))
+    else:
+        path: Path = pattern.path  # type: ignore[attr-defined]  # there is no third sort
+        for link in _links(path):
+            yield Shape(predicate=link)
+
+
+def _looks_up(part: Expression) -> bool:
+    """Whether a call asks for the time of a triple, which need not match any pattern."""
+    return isinstance(part, Timestamp) and len(part.arguments) == len(fields(Shape))
+
+
+def _of_call(call: Expression) -> Shape:
+    subject, predicate, object_ = arguments(call)
+    return Shape(_constant(subject), _constant(predicate), _constant(object_))
+
+
+def _constant(term: PatternTerm | Expression) -> Iri | Literal | None:
+    return term if isinstance(term, Iri | Literal) else None
+
+
+def _links(path: Path) -> Iterator[Iri | None]:
+    """The properties that a path goes along; None if it may be any, or if it may not move."""
+    match path:
+        case Iri():
+            yield path
+        case Inverse(inner) | OneOrMore(inner):
+            yield from _links(inner)
+        case Sequence(parts) | Alternative(parts):
+            for part in parts:
+                yield from _links(part)
+        case ZeroOrOne() | ZeroOrMore() | NegatedSet():
+            yield None
+        case _:
+            assert_never(path)

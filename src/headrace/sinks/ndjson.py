@@ -1,0 +1,168 @@
+"""Reports as lines of JSON, by columns: the same lines that `results.ndjson` defines.
+
+A term is converted once for each of its texts, most of them by patterns on whole columns, and the
+beginning of a line once for each instant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, assert_never
+
+import polars as pl
+
+from headrace.algebra.query import Ask, Construct, Describe, Form, Select
+from headrace.functions.values import TRUE
+from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
+from headrace.kernel.forms import TRUTH
+from headrace.kernel.reports import Report
+from headrace.rdf.canonical import read_term
+from headrace.rdf.terms import canonical
+from headrace.results.json_format import term_to_json
+from headrace.sinks.base import Mark
+from headrace.sinks.files import AppendedFile, Bytes
+from headrace.sinks.frames import (
+    EMPTY,
+    ERROR,
+    bounds,
+    by_distinct,
+    emitted,
+    in_milliseconds,
+    term_columns,
+)
+from headrace.sinks.texts import IRI, LANGUAGE, LEXICAL, blocks, content, converted
+
+_LITERAL: Final = '{"type": "literal", "value": ${1}'
+_TERMS: Final = (
+    (f"^<({IRI})>$", '{"type": "uri", "value": "${1}"}'),
+    (rf'^("{LEXICAL}")\^\^<({IRI})>$', f'{_LITERAL}, "datatype": "${{2}}"}}'),
+    (f'^("{LEXICAL}")$', f"{_LITERAL}}}"),
+    (f'^("{LEXICAL}")@({LANGUAGE})$', f'{_LITERAL}, "xml:lang": "${{2}}"}}'),
+    (r'^_:([^"\\\x00-\x1f]+)$', '{"type": "bnode", "value": "${1}"}'),
+)
+"""What terms without escapes are in JSON, by their canonical texts."""
+
+
+class NdjsonSink:
+    """A file of JSON, one object a line."""
+
+    def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
+        """Open the file.
+
+        Raises:
+            SettingError: it cannot be written.
+        """
+        self._forms = forms
+        self._file = AppendedFile(path)
+
+    def mark(self) -> Mark:
+        """The size of the file."""
+        return self._file.size
+
+    def recover(self, mark: Mark) -> None:
+        """Cut the file to the size that it had."""
+        self._file.recover(mark)
+
+    def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
+        """Add the lines of a batch."""
+        self._file.append(self._content(reports))
+
+    def _content(self, reports: Sequence[Report]) -> Iterator[Bytes]:
+        for report in reports:
+            for lines in ndjson_columns(report, self._forms[report.query]):
+                yield content(lines, "\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def ndjson_text(report: Report, form: Form) -> list[str]:
+    """The lines of a report, without their ends."""
+    return [line for lines in ndjson_columns(report, form) for line in lines]
+
+
+def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
+    """The lines of a report as columns, so many at a time that memory stays small."""
+    heads = _heads(report)
+    for block in blocks(emitted(report, form)):
+        frame = _in_json(block, form).with_columns(heads.gather(block[INSTANT]).alias(_HEAD))
+        said = (
+            pl.when(pl.col(ERROR).is_not_null())
+            .then(pl.concat_str(pl.lit('"error": '), ERROR))
+            .when(EMPTY)
+            .then(pl.lit('"row": null'))
+            .otherwise(_part(form))
+        )
+        yield frame.select(pl.concat_str(_HEAD, said, pl.lit("}")).alias(_LINE))[_LINE]
+
+
+_HEAD: Final = "head"
+_LINE: Final = "line"
+
+
+def _heads(report: Report) -> pl.Series:
+    """How the lines of each instant begin."""
+    windows = [
+        f"{_text(name)}: [" + _numbers(opens) + ", " + _numbers(closes) + "]"
+        for name, (opens, closes) in bounds(report).items()
+    ]
+    frame = pl.DataFrame({"at": _numbers(pl.Series(report.times)), "seq": report.seqs})
+    shown = [window.alias(f"window {place}") for place, window in enumerate(windows)]
+    listed = pl.concat_str([each.name for each in shown], separator=", ") if shown else pl.lit("")
+    return frame.with_columns(shown).select(
+        pl.concat_str(
+            pl.lit(f'{{"query": {_text(report.query)}, "at": '),
+            "at",
+            pl.lit(', "seq": '),
+            "seq",
+            pl.lit(', "windows": {'),
+            listed,
+            pl.lit("}, "),
+        ).alias(_HEAD)
+    )[_HEAD]
+
+
+def _numbers(times: pl.Series) -> pl.Series:
+    return in_milliseconds(times, lambda time: repr(time / 1000)).fill_null("null")
+
+
+def _in_json(block: pl.DataFrame, form: Form) -> pl.DataFrame:
+    """Terms and errors as JSON; a truth value is looked at as it is."""
+    names = [] if isinstance(form, Ask) else list(term_columns(form))
+    made = [by_distinct(block[name], _terms) for name in names]
+    errors = by_distinct(block[ERROR], lambda texts: converted(texts, (), _text))
+    return block.with_columns(*made, errors)
+
+
+def _terms(texts: pl.Series) -> pl.Series:
+    return converted(texts, _TERMS, lambda text: _text(term_to_json(read_term(text))))
+
+
+def _part(form: Form) -> pl.Expr:
+    """What a line says of a row, from columns of JSON."""
+    match form:
+        case Select():
+            members = [
+                pl.concat_str(pl.lit(f"{_text(name)}: "), place)
+                for place, name in term_columns(form).items()
+            ]
+            if not members:
+                return pl.lit('"row": {}')
+            row = pl.concat_str(members, separator=", ", ignore_nulls=True)
+            return pl.concat_str(pl.lit('"row": {'), row, pl.lit("}"))
+        case Ask():
+            truth = pl.when(pl.col(TRUTH) == canonical(TRUE)).then(pl.lit("true"))
+            return pl.concat_str(pl.lit('"boolean": '), truth.otherwise(pl.lit("false")))
+        case Construct() | Describe():
+            triple = pl.concat_str(SUBJECT, PREDICATE, OBJECT, separator=", ")
+            graph = pl.concat_str(pl.lit(', "graph": '), GRAPH).fill_null("")
+            return pl.concat_str(pl.lit('"triple": ['), triple, pl.lit("]"), graph)
+        case _:
+            assert_never(form)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,120 @@
+"""The files of all streams as one source of Spark, whose rows only say what to read."""
+
+# Spark's names for what a source does are not written as Python writes them.
+# ruff: noqa: N802
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from headrace.pipeline.pieces import Piece, SourceLog
+from headrace.pipeline.streams import Sources
+
+FORMAT: Final = "headrace"
+SCHEMA: Final = "piece string"
+
+
+TASK: Final = 4 << 20
+"""So many bytes are worth a task of their own, and so are this many small files:"""
+FILES: Final = 64
+
+
+class PiecePartition(InputPartition):
+    """Some pieces on their way to the task that reads them."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        """Carry pieces that follow each other."""
+        super().__init__(pieces[0].ordinal)
+        self.pieces = [json.dumps(asdict(piece)) for piece in pieces]
+
+
+def in_tasks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Pieces in order, small ones together: a task costs more than reading a few lines."""
+    held: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if held and (size + piece.stop - piece.start > TASK or len(held) == FILES):
+            yield held
+            held, size = [], 0
+        held.append(piece)
+        size += piece.stop - piece.start
+    if held:
+        yield held
+
+
+class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Tells Spark how many pieces there are; an offset is a number of pieces."""
+
+    def __init__(self, sources: Sources, log: Path, pieces_per_batch: int) -> None:
+        """Read the log of an earlier run, if there is one."""
+        self.sources = sources
+        self.log = SourceLog(log)
+        self.pieces_per_batch = pieces_per_batch
+        self.ends = False
+
+    def initialOffset(self) -> dict[str, int]:
+        """Before the first piece."""
+        return {"pieces": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """How much a batch may hold."""
+        return ReadMaxFiles(self.pieces_per_batch) if self.pieces_per_batch else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """What is there now is all there will be."""
+        self.sources.look(self.log, complete=True)
+        self.ends = True
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        """After the last piece that the next batch reads."""
+        if not self.ends:
+            self.sources.look(self.log, complete=False)
+        known = len(self.log.pieces)
+        if isinstance(limit, ReadMaxFiles):
+            known = min(known, start["pieces"] + limit.max_files)
+        return {"pieces": known}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """One task for each large piece, or for some small ones."""
+        pieces = self.log.pieces[start["pieces"] : end["pieces"]]
+        return [PiecePartition(each) for each in in_tasks(pieces)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Only say what to read: bytes are faster to read where they are decoded."""
+        if isinstance(partition, PiecePartition):
+            for piece in partition.pieces:
+                yield (piece,)
+
+
+class PieceSource(DataSource):
+    """All streams that are files, or become files; options `sources`, `log`, `pieces`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `readStream.format` calls it."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """A piece, as JSON."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
+        """Read the streams from where their log says."""
+        return PieceReader(
+            Sources.from_json(self.options["sources"]),
+            Path(self.options["log"]),
+            int(self.options["pieces"]),
+        )
