@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -67,12 +68,17 @@ def _offer(row: dict[str, str]) -> Iterator[str]:
     yield f"{product} {_TYPE} <{_INSTANCES}ProductType{row['product_type']}> ."
 
 
-def write_stream(path: Path, per_second: int = 100_000, repeats: int = 1) -> int:
-    """Write all offers as timed N-Quads at a rate of event time; how many triples there are."""
+def write_stream(path: Path, per_second: int = 100_000, offers: int | None = None) -> int:
+    """Write offers as timed N-Quads at a rate of event time; how many triples there are.
+
+    Args:
+        path: where to.
+        per_second: how many triples a second of event time has.
+        offers: how many; all if not given.
+    """
     count = 0
     with path.open("w", encoding="utf-8") as file:
-        for _ in range(repeats):
-            for statement in statements():
-                file.write(f"{count * 1000 // per_second}\t{statement}\n")
-                count += 1
+        for statement in islice(statements(), None if offers is None else offers * PER_OFFER):
+            file.write(f"{count * 1000 // per_second}\t{statement}\n")
+            count += 1
     return count

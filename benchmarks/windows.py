@@ -25,13 +25,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from math import nan
 from pathlib import Path
-from random import Random
 from statistics import median
 from time import perf_counter
 from typing import TypeAlias
 
 import polars as pl
 import pyoxigraph as ox
+from _yabench import BODY, HEAD, PREFIX, STREAM, Observation, continuous, generated, lines
 
 from headrace.dialects import parse
 from headrace.engine import Engine
@@ -47,33 +47,14 @@ from headrace.rdf.canonical import read_term
 from headrace.rdf.columns import read_timed_columns
 from headrace.rdf.terms import Iri, Literal, Term
 
-SSW = "http://knoesis.wright.edu/ssw/"
-OM_OWL = f"{SSW}ont/sensor-observation.owl#"
-WEATHER = f"{SSW}ont/weather.owl#"
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-XSD_FLOAT = "http://www.w3.org/2001/XMLSchema#float"
-STREAM = "http://ex.org/streams/test"
-
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("HEADRACE_DATA", ROOT.parent / "shared" / "data")) / "yabench-streams"
-INTERVAL, DURATION, DEGREES = 1000, 30_000, 100
+DURATION = 30_000
 TEXT, ELEMENTS, STEPS = "text", "elements", "steps of 1 s"
 BATCHES = {ELEMENTS: DURATION + 1, STEPS: 1000}
 """What a run begins with; our elements come in batches of so many milliseconds."""
 WIDTH, SLIDES = 5000, {"tumbling 5s/5s": 5000, "sliding 5s/1s": 1000}
 
-PREFIX = f"PREFIX om-owl: <{OM_OWL}>\nPREFIX weather: <{WEATHER}>\n"
-HEAD = "SELECT ?sensor ?obs ?value"
-BODY = """{
-  ?obs om-owl:observedProperty weather:_AirTemperature ;
-       om-owl:procedure ?sensor ;
-       om-owl:result ?res .
-  ?res om-owl:floatValue ?value .
-  FILTER(?value > 50.0)
-}"""
-
-Observation: TypeAlias = tuple[int, int, str]
-"""A station, a time in milliseconds, and what was measured."""
 Row: TypeAlias = tuple[str | float | None, ...]
 Summary: TypeAlias = dict[int, tuple[int, int]]
 """Of each close in milliseconds, how many rows there are and a hash of them."""
@@ -101,41 +82,12 @@ def observations(size: Size) -> list[Observation]:
     if size == SIZES["medium"] and published.exists():
         with gzip.open(published, "rt", newline="") as file:
             return [(int(a), int(b), c) for a, b, c in list(csv.reader(file))[1:]]
-    return list(generated(size.stations))
-
-
-def generated(stations: int) -> Iterator[Observation]:
-    """What stations measure that each began at some moment of the first second."""
-    chance = Random(1430236906)
-    offsets = sorted((chance.randrange(INTERVAL), station) for station in range(stations))
-    # As in YABench, the first observation of all is at 0, wherever its station's second begins.
-    yield offsets[0][1], 0, f"{chance.randrange(DEGREES)}.0"
-    for second in range(0, DURATION + 1, INTERVAL):
-        for position, (offset, station) in enumerate(offsets):
-            if (position or second) and second + offset <= DURATION:
-                yield station, second + offset, f"{chance.randrange(DEGREES)}.0"
+    return list(generated(size.stations, DURATION))
 
 
 def as_timed(seen: Iterable[Observation]) -> bytes:
     """Observations as timed N-Quads."""
     return "".join(line for each in seen for line in lines(each)).encode()
-
-
-def lines(observation: Observation) -> Iterator[str]:
-    """The seven triples of an observation."""
-    station, time, value = observation
-    seen = f"<{SSW}Observation_AirTemperature_A{station}_{time}>"
-    result = f"<{SSW}MeasureData_AirTemperature_A{station}_{time}>"
-    for subject, predicate, written in (
-        (seen, RDF_TYPE, f"<{WEATHER}TemperatureObservation>"),
-        (seen, f"{OM_OWL}observedProperty", f"<{WEATHER}_AirTemperature>"),
-        (seen, f"{OM_OWL}procedure", f"<{SSW}System_A{station}>"),
-        (seen, f"{OM_OWL}result", result),
-        (result, RDF_TYPE, f"<{OM_OWL}MeasureData>"),
-        (result, f"{OM_OWL}floatValue", f'"{value}"^^<{XSD_FLOAT}>'),
-        (result, f"{OM_OWL}uom", f"<{WEATHER}fahrenheit>"),
-    ):
-        yield f"{time}\t{subject} <{predicate}> {written} .\n"
 
 
 # -- pyoxigraph: a store for every window ---------------------------------------------------------
@@ -186,17 +138,11 @@ def their_text(data: bytes, slide: int) -> int:
 # -- headrace -------------------------------------------------------------------------------------
 
 
-def continuous(slide: int) -> str:
-    """The query as C-SPARQL."""
-    frame = f"[RANGE {WIDTH}ms STEP {slide}ms]"
-    return f"REGISTER QUERY warm AS {PREFIX}{HEAD} FROM STREAM <{STREAM}> {frame} WHERE {BODY}"
-
-
 def our_windows(data: bytes, slide: int) -> Iterator[tuple[int, Sequence[tuple[Term | None, ...]]]]:
     """The rows of each window, from the bytes of a file."""
     engine = Engine()
     stream = engine.stream(STREAM)
-    query = engine.register(continuous(slide), name="warm")
+    query = engine.register(continuous(WIDTH, slide), name="warm")
     stream.feed_timed(data)
     engine.step()
     engine.finish()
@@ -226,7 +172,7 @@ def prepared(data: bytes, period: int, slide: int) -> Run:
         counted = part.with_columns(pl.col(POSITION) - part[POSITION][0])
         batches.append(Arrivals(counted, part[TIME][-1]))
     dictionary = Dictionary()
-    plan = make_plan(parse(continuous(slide)).query, "warm")
+    plan = make_plan(parse(continuous(WIDTH, slide)).query, "warm")
     kernel = Kernel([plan], Around(dictionary, Quads(QUADS.to_frame())))
     dictionary.learn(read.terms)
     return Run(kernel, batches)

@@ -1,4 +1,4 @@
-"""What tests share: one local Spark session, because starting Java takes seconds."""
+"""What tests share: one local Spark session and one broker, because they take seconds to start."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 from hypothesis import settings
 
 from headrace.errors import MachineError
+from tests.brokers.kafka import kafka_broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["kafka_broker"]
 
 SOURCE = Path(__file__).parent.parent / "src"
 

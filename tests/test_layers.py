@@ -27,11 +27,11 @@ LAYERS = (
     {"sinks", "ingest"},
     {"pipeline"},
     {"inline", "spark"},
-    {"store", "sources", "deploying"},
+    {"store", "sources", "deploying", "registered"},
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "running", "serve"},
+    {"answering", "demo", "doctor", "progress", "running", "serve"},
     {"cli"},
     {"__main__"},
 )

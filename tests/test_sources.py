@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from headrace import Engine
+from headrace.pipeline.streams import files_of
 from headrace.results.ndjson import ndjson_lines
-from headrace.sources import files_of
 
 PROV = "<http://www.w3.org/ns/prov#generatedAtTime>"
 NODES = "SELECT ?x ?y FROM STREAM <s> [RANGE 5s STEP 5s] WHERE { ?x <x:p> ?y }"

@@ -17,7 +17,8 @@ from headrace.errors import (
 from headrace.version import __version__
 
 if _typing.TYPE_CHECKING:
-    from headrace.engine import Engine, Query, Stream
+    from headrace.engine import Engine, Stream
+    from headrace.registered import Query
     from headrace.results.evaluations import Evaluation
     from headrace.store import Store
 
@@ -43,7 +44,7 @@ __all__ = [
 _HOMES = {
     "Engine": "headrace.engine",
     "Evaluation": "headrace.results.evaluations",
-    "Query": "headrace.engine",
+    "Query": "headrace.registered",
     "Store": "headrace.store",
     "Stream": "headrace.engine",
 }

@@ -14,10 +14,9 @@ from headrace.errors import HeadraceError, MachineError, QueryError, SettingErro
 from headrace.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from headrace.dialects import Parsed
-    from headrace.pipeline.manifest import Manifest
     from headrace.running import Outcome
 
 WRONG_QUERY = 2
@@ -183,6 +182,16 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     interval: Annotated[
         float, typer.Option(help="Seconds from batch to batch, without --once.", min=0.05)
     ] = 0.2,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|PORT",
+            help="Metrics for Prometheus: a file, or a port of this machine; repeatable.",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
+    ] = False,
     dialect: Dialect = None,
     settings: Settings = None,
     service_allow: Annotated[
@@ -199,6 +208,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
+    from headrace.progress import displaying  # noqa: PLC0415
     from headrace.running import Job, RunnerKind, Voice, run_job  # noqa: PLC0415
 
     with failing():
@@ -219,20 +229,32 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             partitions,
             batch,
             interval,
+            metrics or (),
         )
-        note = partial(typer.echo, err=True)
-        voice = Voice(
-            lambda text: note(f"note: {text}"), partial(typer.echo, nl=False), _progress_line()
-        )
-        outcome = run_job(job, voice)
-        for text in conclusion(outcome):
-            note(text)
+        shared = "-" in job.outs and sys.stdout.isatty()
+        with displaying(live=not once, quiet=quiet, shared=shared) as display:
+            voice = Voice(
+                lambda text: display.say(f"note: {text}"),
+                partial(typer.echo, nl=False),
+                watch=display.show,
+                phase=display.phase,
+            )
+            outcome = run_job(job, voice)
+        for text in conclusion(outcome, kept=checkpoint is not None):
+            typer.echo(text, err=True)
     if outcome.stopped:
         raise typer.Exit(FAILED_RUN)
 
 
-def conclusion(outcome: Outcome) -> Iterator[str]:
-    """What is said at the end of a run."""
+def conclusion(outcome: Outcome, kept: bool = False) -> Iterator[str]:
+    """What is said at the end of a run.
+
+    Args:
+        outcome: what came of it.
+        kept: whether it can go on after it was stopped.
+    """
+    if not outcome.ended:
+        yield "stopped; the same command goes on" if kept else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
     yield f"{outcome.evaluations:,} evaluations{failed}"
     late = rejected = 0
@@ -250,23 +272,6 @@ def conclusion(outcome: Outcome) -> Iterator[str]:
         yield f"and {rejected - len(outcome.reasons):,} more; --rejected FILE has them all"
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
-
-
-def _progress_line() -> Callable[[Manifest, object], None]:
-    """Shows how far a run has come, on a terminal only."""
-    from time import monotonic  # noqa: PLC0415
-
-    began = last = monotonic()
-
-    def show(manifest: Manifest, _told: object) -> None:
-        nonlocal last
-        now = monotonic()
-        if sys.stderr.isatty() and now - last > 1:
-            last = now
-            elements = sum(each.elements for each in manifest.streams.values())
-            typer.echo(f"{elements:,} elements in {now - began:.0f} s", err=True)
-
-    return show
 
 
 def _sources(options: list[str]) -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
@@ -13,6 +14,7 @@ from headrace.kernel.data import Quads
 from headrace.kernel.standing import Around
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
+from headrace.pipeline.messages import TopicSource, topic_source
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
 from headrace.pipeline.streams import KAFKA, Declared, Sources
@@ -95,28 +97,46 @@ def _decoding(
     )
 
 
+def topics_of(streams: Mapping[str, Sequence[Declared]]) -> list[TopicSource]:
+    """The topics of Kafka that streams are read from.
+
+    Raises:
+        SettingError: a source names none.
+    """
+    return [
+        topic_source(iri, source)
+        for iri, sources in streams.items()
+        for source in sources
+        if source.kind == KAFKA
+    ]
+
+
 @contextmanager
 def received(
     streams: Mapping[str, Sequence[Declared]], deployment: Deployment
-) -> Iterator[Sources]:
+) -> Iterator[tuple[Sources, list[Receiver]]]:
     """The places that streams are read from, while what cannot be read again is received there."""
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
+        receivers: dict[Path, Receiver] = {}
         for iri, sources in streams.items():
             for source in sources:
                 if source.is_received:
-                    stack.enter_context(_receiver(source, deployment))
-                    places.setdefault(iri, []).append(str(source.folder(deployment.layout.logs)))
+                    folder = source.folder(deployment.layout.logs)
+                    if folder not in receivers:  # else another stream is read from the same
+                        receivers[folder] = stack.enter_context(_receiver(source, deployment))
+                    places.setdefault(iri, []).append(str(folder))
                 elif source.kind != KAFKA:
                     places.setdefault(iri, []).append(source.place)
-        yield Sources(places)
+        yield Sources(places), list(receivers.values())
 
 
 @contextmanager
-def _receiver(source: Declared, deployment: Deployment) -> Iterator[None]:
+def _receiver(source: Declared, deployment: Deployment) -> Iterator[Receiver]:
     """A thread that writes what comes to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
-    with IngestLog(source.folder(deployment.layout.logs)) as log:
+    folder = source.folder(deployment.layout.logs)
+    with IngestLog(folder) as log:
         receiver: Receiver
         if source.kind == "tcp":
             from headrace.ingest.tcp import TcpReceiver  # noqa: PLC0415
@@ -125,10 +145,12 @@ def _receiver(source: Declared, deployment: Deployment) -> Iterator[None]:
         else:
             from headrace.ingest.mqtt import MqttReceiver  # noqa: PLC0415
 
-            receiver = MqttReceiver(source.place, log, client_id=f"headrace-{deployment.id}")
+            # A broker takes two clients of one name for one that has come back.
+            client_id = f"headrace-{deployment.id}-{folder.name}"
+            receiver = MqttReceiver(source.place, log, client_id=client_id)
         receiver.start()
         try:
-            yield
+            yield receiver
         finally:
             receiver.stop()
 

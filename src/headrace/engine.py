@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
@@ -30,6 +31,7 @@ from headrace.kernel.evaluations import evaluations
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.standing import Around, InstantError
 from headrace.kernel.step import Kernel, Results
+from headrace.pipeline.streams import declared, files_of
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.elements import Element
@@ -38,8 +40,9 @@ from headrace.rdf.reading import read
 from headrace.rdf.terms import Iri, Quad
 from headrace.rdf.timed import scoped
 from headrace.rdf.times import microseconds
+from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
-from headrace.sources import files_of, interleaved
+from headrace.sources import interleaved
 from headrace.store import Store
 
 Moment = int | float | str | datetime
@@ -48,52 +51,6 @@ Moment = int | float | str | datetime
 
 def _now() -> int:
     return time.time_ns() // 1000
-
-
-class Query:
-    """A registered query and what it has reported."""
-
-    def __init__(self, name: str, parsed: Parsed, settings: Mapping[str, str]) -> None:
-        """Begin with no results."""
-        self.name = name
-        self.settings = settings
-        self.parsed = parsed
-        self.error: str | None = None
-        self._results: deque[Evaluation] = deque()
-        self._callbacks: list[Callable[[Evaluation], None]] = []
-        self._news = asyncio.Event()
-        self._ended = False
-
-    def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
-        """Call a function with each evaluation from now on, instead of keeping it."""
-        self._callbacks.append(callback)
-        return self
-
-    def results(self) -> Iterator[Evaluation]:
-        """The evaluations that have been reported and not been taken yet, in order."""
-        while self._results:
-            yield self._results.popleft()
-
-    async def __aiter__(self) -> AsyncIterator[Evaluation]:
-        """The evaluations as they come, until the input ends."""
-        while True:
-            for evaluation in self.results():
-                yield evaluation
-            if self._ended:
-                return
-            self._news.clear()
-            await self._news.wait()
-
-    def _report(self, evaluation: Evaluation) -> None:
-        if not self._callbacks:
-            self._results.append(evaluation)
-        for callback in self._callbacks:
-            callback(evaluation)
-        self._news.set()
-
-    def _end(self) -> None:
-        self._ended = True
-        self._news.set()
 
 
 class Stream:
@@ -412,7 +369,7 @@ class Engine:
         if not once:
             raise SettingError("in this process a run ends with its input: run(once=True)")
         sources = {
-            iri: [path for source in stream.sources for path in files_of(source)]
+            iri: [path for source in stream.sources for path in _files(source)]
             for iri, stream in self._streams.items()
             if stream.sources
         }
@@ -444,7 +401,7 @@ class Engine:
         self._ended = True
         self._publish(self.runner.finish())
         for query in self._queries.values():
-            query._end()
+            query.end()
 
     def _publish(self, results: Results) -> None:
         for report in results.reports:
@@ -455,7 +412,7 @@ class Engine:
             self._queries[name].error = reason
         while self._undelivered:
             query, evaluation = self._undelivered.popleft()
-            query._report(evaluation)  # if a callback raises, the others come with the next step
+            query.report(evaluation)  # if a callback raises, the others come with the next step
 
     # -- what has become of it ---------------------------------------------------------------
 
@@ -504,6 +461,13 @@ def microseconds_of(at: Moment) -> int:
                 return microseconds(at)
             except ValueError as error:
                 raise DataError(str(error)) from None
+
+
+def _files(source: str) -> list[Path]:
+    found = declared(source)
+    if found.kind != "file":
+        raise SettingError(f"in this process streams are read from files, not from '{source}'")
+    return files_of(found.place)
 
 
 def _names(iris: Iterable[str]) -> str:

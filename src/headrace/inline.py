@@ -11,36 +11,28 @@ import xxhash
 
 from headrace.algebra.reporting import DAY, BlankNodes, Semantics
 from headrace.errors import DataError, SettingError
+from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
     ARRIVALS,
-    GRAPH,
     HIGH,
-    ID,
-    OBJECT,
     POSITION,
-    PREDICATE,
     STATEMENT,
-    SUBJECT,
     TIME,
 )
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.step import Arrivals, Kernel, Results
-from headrace.planning.explain import length
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
 from headrace.rdf.options import DEFAULT_OPTIONS, ReadOptions
 from headrace.rdf.scopes import Scope
-from headrace.rdf.streams import read_stream
+from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.terms import Iri, Quad
-from headrace.rdf.times import iso_text
 
 _SIZE = "size"
-FURTHEST = 2**60
-"""Times further from 1970 than these microseconds are taken for mistakes, and would overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +64,27 @@ class Counters:
     def used(self) -> int:
         """Those that missed nothing."""
         return self.elements - self.late - self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where some bytes of a stream stand.
+
+    Attributes:
+        name: the file, or the stream if it is none.
+        file: which of the files of its stream it is.
+        byte: the first of them.
+        line: the line they begin at.
+        modified: when the file was written last.
+        options: how it is read.
+    """
+
+    name: str
+    file: int = 0
+    byte: int = 0
+    line: int = 1
+    modified: int | None = None
+    options: ReadOptions = DEFAULT_OPTIONS
 
 
 @dataclass
@@ -133,7 +146,7 @@ class StreamFeed:
     def push(self, element: Element, position: int) -> None:
         """Take an element, or a heartbeat."""
         self.elements += not element.is_heartbeat
-        problem = self._too_far(element.time)
+        problem = self._gate.reason(element.time, self.high)
         if problem is not None:
             self.refuse(element, problem)
             return
@@ -152,8 +165,7 @@ class StreamFeed:
         data: bytes,
         form: Format,
         position: int,
-        at: tuple[str, int] | None = None,
-        options: ReadOptions = DEFAULT_OPTIONS,
+        at: Place | None = None,
     ) -> int:
         """Take bytes of a stream, and say how many elements and heartbeats there were.
 
@@ -161,24 +173,25 @@ class StreamFeed:
             data: whole elements.
             form: how they are written.
             position: of the first element.
-            at: the file that they stand in and the line they begin at, for errors.
-            options: how they are read.
+            at: where in which file they stand.
         """
-        name, line = at or (self.stream.value, self.lines + 1)
+        place = at or Place(self.stream.value, 0, self.size, self.lines + 1)
         read = read_stream(
             data,
             form,
             seed=self.dictionary.seed,
             prefix=self._prefix,
             per_stream=self.blank_nodes is BlankNodes.STREAM,
-            name=name,
-            first_byte=self.size,
-            first_line=line,
-            options=options,
+            name=place.name,
+            source_time=place.modified,
+            first_byte=offset(place.file, place.byte),
+            first_line=place.line,
+            options=place.options,
             on_error=self.unreadable,
         )
-        self.size += len(data)
-        self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        if at is None:
+            self.size += len(data)
+            self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         self.push_columns(read, position)
         return read.elements.height
 
@@ -188,9 +201,10 @@ class StreamFeed:
         sizes = read.elements[_SIZE].to_numpy()
         self.elements += int(np.count_nonzero(sizes))
         self.dictionary.learn(read.terms)
-        taken, highs = self._taken(times)
+        gate = self._gate
+        taken, highs = gate.passed(times, self.high)
         if not taken.all():
-            self._refuse_all(read, taken)
+            self._refuse_all(read, taken, highs, gate)
         places = read.statements[POSITION].to_numpy()
         high = pl.Series(HIGH, highs[places], dtype=pl.Int64)
         frame = read.statements.with_columns(
@@ -213,7 +227,7 @@ class StreamFeed:
 
     def _add(self, statements: pl.DataFrame) -> None:
         if self.asserts_quoted:
-            statements = with_quoted(statements, self.dictionary)
+            statements = with_quoted(statements, self.dictionary.quoted)
         self.pending.append(statements)
 
     def _encoded(self, quad: Quad) -> tuple[int | None, int, int, int]:
@@ -223,45 +237,18 @@ class StreamFeed:
 
     # -- times that cannot be right --------------------------------------------------------
 
-    def _too_far(self, time: int) -> str | None:
-        now = self.high if self.clock is None else self.clock()
-        near = abs(time) <= FURTHEST and (now is None or time <= now + self.max_ahead)
-        return None if near else self._reason(time)
+    @property
+    def _gate(self) -> Gate:
+        return Gate(self.max_ahead, None if self.clock is None else self.clock())
 
-    def _reason(self, time: int) -> str:
-        if abs(time) > FURTHEST:
-            return "its time is tens of thousands of years away"
-        of = "what came before it" if self.clock is None else "the clock"
-        return (
-            f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} ahead"
-            f" of {of}; if that is right, set a longer max_ahead"
-        )
-
-    def _taken(self, times: Times) -> tuple[Flags, Times]:
-        """Which elements are taken, and the greatest time before each."""
-        start = NEVER if self.high is None else self.high
-        before = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
-        limit = before if self.clock is None else np.full(times.size, self.clock())
-        if np.all(
-            ((times <= limit + self.max_ahead) | (limit == NEVER)) & (np.abs(times) <= FURTHEST)
-        ):
-            return np.ones(times.size, np.bool_), before
-        taken, highs, high = np.ones(times.size, np.bool_), before.copy(), start
-        for place, time in enumerate(times.tolist()):
-            highs[place] = high
-            now = high if self.clock is None else int(limit[place])
-            near = now == NEVER or time <= now + self.max_ahead
-            taken[place] = near and abs(time) <= FURTHEST
-            high = max(high, time) if taken[place] else high
-        return taken, highs
-
-    def _refuse_all(self, read: TimedColumns, taken: Flags) -> None:
+    def _refuse_all(self, read: TimedColumns, taken: Flags, highs: Times, gate: Gate) -> None:
         places = read.statements[POSITION].to_numpy()
         lost = read.statements.filter(~taken[places])
         found = dict(self.decoded(lost))
         for place in np.flatnonzero(~taken).tolist():
             element = found.get(place, Element(int(read.elements[TIME][place])))
-            self.refuse(element, self._reason(element.time))
+            high = None if highs[place] == NEVER else int(highs[place])
+            self.refuse(element, str(gate.reason(element.time, high)))
 
     # -- what goes on ----------------------------------------------------------------------
 
@@ -282,22 +269,6 @@ class StreamFeed:
             times[position] = time
         for position, each in quads.items():
             yield position, Element(times[position], tuple(each))
-
-
-def with_quoted(statements: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
-    """Statements with the triples that they quote, at any depth, asserted beside them."""
-    every, new = [statements], statements
-    parts = dictionary.quoted
-    while not new.is_empty():
-        quoting = [
-            new.select(POSITION, TIME, HIGH, GRAPH, pl.col(place).alias(ID)).join(
-                parts, on=ID, how="inner"
-            )
-            for place in (SUBJECT, PREDICATE, OBJECT)
-        ]
-        new = pl.concat(quoting).select(*ARRIVALS)
-        every.append(new)
-    return pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)
 
 
 def check_readers(plans: Sequence[Plan]) -> None:
@@ -362,12 +333,11 @@ class InlineRunner:
         feed: StreamFeed,
         data: bytes,
         form: Format,
-        at: tuple[str, int] | None = None,
-        options: ReadOptions = DEFAULT_OPTIONS,
+        at: Place | None = None,
     ) -> None:
-        """Take bytes of a stream; if they are of a file, which and from which line on."""
+        """Take bytes of a stream; if they are of a file, from which place on."""
         feed.heard = None if self.clock is None else self.clock()
-        self._position += feed.push_data(data, form, self._position, at, options)
+        self._position += feed.push_data(data, form, self._position, at)
 
     def step(self) -> Results:
         """Evaluate what is due."""

@@ -6,29 +6,41 @@ import signal
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.background.config import ServiceConfig
-from headrace.deploying import received, setup_of, version_of
+from headrace.deploying import received, setup_of, topics_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.errors import SettingError
+from headrace.errors import HeadraceError, InternalError, MachineError, SettingError
+from headrace.ingest.receiving import Receiver
 from headrace.inline import Counters
+from headrace.kernel.columns import GRAPH
+from headrace.kernel.data import Quads
+from headrace.kernel.standing import Around
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
+from headrace.pipeline.layout import Layout
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.messages import TopicSource
+from headrace.pipeline.metrics import Figures, Metrics, figures_of, serving, write_metrics
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
+from headrace.pipeline.static import StaticFile, StaticFiles, StaticPiece
 from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, Sources, declared, files_of
+from headrace.pipeline.tables import unwritable
+from headrace.rdf.formats import format_of_path
+from headrace.rdf.ids import term_id
 from headrace.sinks.opening import open_sinks
 
 if TYPE_CHECKING:
@@ -66,6 +78,7 @@ class Job:
         partitions: in how many parts queries are evaluated that can be.
         pieces: how many pieces of files a batch takes; no limit if zero.
         interval: seconds from batch to batch, in a run that does not end.
+        metrics: where metrics can be seen: files, or ports of this machine.
     """
 
     queries: Sequence[Parsed]
@@ -84,6 +97,7 @@ class Job:
     partitions: int = 1
     pieces: int = 16
     interval: float = INTERVAL
+    metrics: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,7 @@ class Outcome:
         counters: of each stream.
         stopped: the queries that stopped, and why.
         reasons: why the first elements could not be taken, in this run.
-        ended: whether the input has ended.
+        ended: whether it ended by itself: not if it was stopped.
     """
 
     evaluations: int
@@ -112,6 +126,8 @@ class _Runner(Protocol):
 
     def stop(self) -> None: ...
 
+    def encode(self, pieces: Sequence[StaticPiece]) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -120,15 +136,21 @@ class Voice:
     Attributes:
         note: tells what is not wrong, but should be known.
         show: shows results on the terminal.
-        tell: hears of each batch.
+        tell: hears of each batch, and what it has to tell.
+        watch: hears of each batch how the run stands.
+        phase: tells what is being waited for.
     """
 
     note: Callable[[str], None]
     show: Callable[[str], object]
     tell: Tell = lambda _manifest, _told: None
+    watch: Callable[[Figures], None] = lambda _figures: None
+    phase: Callable[[str], None] = lambda _text: None
 
 
 _SHOWN: Final = 3
+_LOOK: Final = 0.2
+"""Seconds from one look at the receivers to the next."""
 
 
 def run_job(job: Job, voice: Voice) -> Outcome:
@@ -138,7 +160,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         HeadraceError: a query, an option or a file is wrong, or the run failed.
     """
     _check_outputs(job)
-    with ExitStack() as stack:
+    with ExitStack() as stack, _explained(job):
         directory = job.checkpoint or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-"))
         )
@@ -146,24 +168,100 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         _check_sources(job, sources)
         deployment = stack.enter_context(open_deployment(directory))
         engine = prepared(job, deployment.seed)
-        for note in notes(job, engine):
-            voice.note(note)
-        reasons: list[str] = []
-
-        def hear(manifest: Manifest, told: Told) -> None:
-            if len(reasons) < _SHOWN:
-                reasons.extend(told.rejected["reason"].head(_SHOWN - len(reasons)))
-            voice.tell(manifest, told)
-
-        setup = _setup(job, engine, deployment, voice, stack)
-        batches = Batches(deployment, setup, hear)
+        static = StaticFiles(
+            [StaticFile(path, graph) for graph, path in job.static],
+            deployment.layout.static,
+            deployment.seed,
+        )
+        hearing = _Hearing(deployment.layout, voice, _measuring(job, voice, stack))
+        around = _Around(engine.around(), static, voice.note)
+        setup = _setup(job, engine, deployment, around, voice, stack)
+        batches = Batches(deployment, setup, hearing)
+        hearing.at_work = True
         for note in batches.notes:
             voice.note(note)
-        places = stack.enter_context(received(sources, deployment))
-        runner = _runner(job, batches, places, directory, stack)
-        with _stopping(runner):
+        places, receivers = stack.enter_context(received(sources, deployment))
+        runner = _runner(job, batches, places, topics_of(sources), voice, stack)
+        static.encode = runner.encode
+        for note in notes(job, static):
+            voice.note(note)
+        watching = _watching(receivers, runner, voice.note)
+        with _stopping(runner, voice.note) as stopped, watching:
             last = runner.run()
-    return _outcome(last, engine, reasons)
+        batches.settle()
+    return _outcome(last, engine, hearing.reasons, ended=not stopped.is_set())
+
+
+class _Hearing:
+    """Hears of each batch, and passes on what others want to know of it."""
+
+    def __init__(
+        self, layout: Layout, voice: Voice, watchers: Sequence[Callable[[Figures], None]]
+    ) -> None:
+        self.at_work = False  # what is told before is of an earlier run
+        self.reasons: list[str] = []
+        self._layout = layout
+        self._voice = voice
+        self._watchers = [*watchers, voice.watch]
+
+    def __call__(self, manifest: Manifest, told: Told) -> None:
+        more = _SHOWN - len(self.reasons)
+        self.reasons += told.rejected["reason"].head(more).to_list() if more else []
+        self._voice.tell(manifest, told)
+        figures = figures_of(self._layout, manifest, told.spent if self.at_work else {})
+        for watch in self._watchers:
+            watch(figures)
+
+
+def _measuring(job: Job, voice: Voice, stack: ExitStack) -> list[Callable[[Figures], None]]:
+    """Let metrics be seen where a job wants them; what must hear of each batch for that."""
+    if not job.metrics:
+        return []
+    metrics = Metrics()
+    watchers: list[Callable[[Figures], None]] = [metrics.hear]
+    for place in job.metrics:
+        if place.isdecimal():
+            port = stack.enter_context(serving(int(place), metrics))
+            voice.note(f"metrics are at http://127.0.0.1:{port}/metrics")
+        else:
+            watchers.append(_metrics_file(Path(place), metrics, voice.note))
+    return watchers
+
+
+def _metrics_file(
+    path: Path, metrics: Metrics, note: Callable[[str], None]
+) -> Callable[[Figures], None]:
+    """Writes metrics to a file after each batch; if that fails, the run goes on."""
+    told = ""
+
+    def write(_figures: Figures) -> None:
+        nonlocal told
+        try:
+            write_metrics(path, metrics)
+        except MachineError as error:
+            if str(error) != told:
+                note(str(error))
+            told = str(error)
+
+    return write
+
+
+@contextmanager
+def _explained(job: Job) -> Iterator[None]:
+    """Say of whatever else goes wrong who must act, instead of where in the code it happened."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except OSError as error:
+        raise unwritable(job.checkpoint or Path(tempfile.gettempdir()), error) from error
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        raise InternalError(
+            f"a mistake of Headrace, please report it: {type(error).__name__}: {error} ({where}); "
+            "what was committed is kept, and the same command goes on from there"
+        ) from error
 
 
 def prepared(job: Job, seed: int = 0) -> Engine:
@@ -183,20 +281,42 @@ def prepared(job: Job, seed: int = 0) -> Engine:
         engine.stream(iri)
     for number, parsed in enumerate(job.queries, 1):
         engine.register_parsed(parsed, _name_of(parsed, number, job.queries))
-    for graph, path in job.static:
-        for problem in engine.static.load(path, graph):
-            raise problem
     engine.plans()
     return engine
 
 
-def notes(job: Job, engine: Engine) -> Iterator[str]:
+class _Around:
+    """What queries share, with the static data as they are when a batch begins."""
+
+    def __init__(self, around: Around, static: StaticFiles, note: Callable[[str], None]) -> None:
+        self._around = around
+        self._static = static
+        self._note = note
+        self._version = ""
+        self._problem: str | None = None
+
+    def __call__(self) -> tuple[str, Around]:
+        found = self._static.current()
+        if self._static.problem != self._problem:
+            self._problem = self._static.problem
+            self._note(self._problem or "static data can be read again")
+        if found.version != self._version:
+            if self._version:
+                self._note(f"static data have changed: {found.quads.height:,} statements now")
+            self._around.dictionary.learn(found.terms)
+            self._around = replace(self._around, static=Quads(found.quads))
+            self._version = found.version
+        return self._version, self._around
+
+
+def notes(job: Job, static: StaticFiles) -> Iterator[str]:
     """What is not wrong, but almost never meant."""
+    graphs = set(static.current().quads[GRAPH].drop_nulls().unique())
     for parsed in job.queries:
         yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
         dataset = parsed.query.dataset
         for graph in (*dataset.default, *dataset.named):
-            if not engine.static.has_graph(graph.value):
+            if term_id(graph, static.seed) not in graphs:
                 yield (
                     f"FROM <{graph.value}> names no static graph: load it with "
                     f"--static {graph.value}=FILE"
@@ -204,7 +324,12 @@ def notes(job: Job, engine: Engine) -> Iterator[str]:
 
 
 def _setup(
-    job: Job, engine: Engine, deployment: Deployment, voice: Voice, stack: ExitStack
+    job: Job,
+    engine: Engine,
+    deployment: Deployment,
+    around: _Around,
+    voice: Voice,
+    stack: ExitStack,
 ) -> Setup:
     plans = engine.plans()
     forms = {plan.name: plan.query.form for plan in plans}
@@ -215,13 +340,11 @@ def _setup(
     outlets += [RejectedFile(job.rejected)] if job.rejected else []
     for outlet in outlets:
         stack.callback(outlet.close)
-    around = engine.around()
-    version = version_of(around.static)
     return setup_of(
         deployment,
         plans,
         {iri: [declared(each) for each in given] for iri, given in job.streams.items()},
-        lambda: (version, around),
+        around,
         sinks=sinks,
         outlets=outlets,
         clock=None if job.once else _now,
@@ -240,9 +363,16 @@ def _check_outputs(job: Job) -> None:
     named = [each for each in files if each != "-"]
     if len(set(named)) < len(named):
         raise SettingError("--out, --late and --rejected need a file each")
+    for place in job.metrics:
+        if not place.isdecimal() and not Path(place).absolute().parent.is_dir():
+            raise SettingError(f"there is no folder '{Path(place).parent}' for --metrics {place}")
 
 
 def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
+    for _, path in job.static:
+        format_of_path(path)
+        if not path.is_file():
+            raise SettingError(f"cannot read {path}: there is no such file")
     for iri, given in sources.items():
         if len({each.rule for each in given}) > 1:
             raise SettingError(f"the sources of <{iri}> differ in where their times stand")
@@ -255,61 +385,133 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
                 raise SettingError(f"'{each.place}' has no end: leave out --once")
             elif each.kind == KAFKA and job.runner is RunnerKind.INLINE:
                 raise SettingError(f"'{each.place}' is read on Spark only: leave out --runner")
+    topics_of(sources)
 
 
 def _runner(
-    job: Job, batches: Batches, sources: Sources, directory: Path, stack: ExitStack
+    job: Job,
+    batches: Batches,
+    sources: Sources,
+    topics: Sequence[TopicSource],
+    voice: Voice,
+    stack: ExitStack,
 ) -> _Runner:
     interval = None if job.once else job.interval
     if job.runner is RunnerKind.INLINE:
         return LocalRunner(batches, sources, job.pieces, interval)
     from headrace.spark.run import Pace, Runner  # noqa: PLC0415
 
-    spark = stack.enter_context(_session(job, directory))
-    return Runner(spark, batches, sources, Pace(job.pieces, interval))
+    if topics:
+        from headrace.spark.kafka import check_topics  # noqa: PLC0415
+
+        check_topics(topics)
+    voice.phase("starting Spark, which takes some seconds")
+    session = _session(job, batches.layout.directory, reads_kafka=bool(topics))
+    spark = stack.enter_context(session)
+    if not (spark.sparkContext.master or "").startswith("local"):
+        from headrace.spark.sharing import check_shared  # noqa: PLC0415
+
+        check_shared(spark, batches.layout.directory)
+    voice.phase("Spark has started, and reads")
+    return Runner(spark, batches, sources, Pace(job.pieces, interval), topics)
 
 
 @contextmanager
-def _session(job: Job, directory: Path) -> Iterator[SparkSession]:
+def _session(job: Job, directory: Path, *, reads_kafka: bool) -> Iterator[SparkSession]:
     """A session that is stopped afterwards, unless it was there before."""
-    from headrace.spark.session import active, start  # noqa: PLC0415
+    from headrace.spark.session import active, kill, start  # noqa: PLC0415
 
     running = active()
     if running is not None:
+        if reads_kafka:
+            from headrace.spark.kafka import add_connector  # noqa: PLC0415
+
+            add_connector(running)
         yield running
         return
-    session = start(master=job.master, log=directory / "spark.log")
+    settings = dict[str, str]()
+    if reads_kafka:
+        from headrace.spark.kafka import connector_settings  # noqa: PLC0415
+
+        settings = connector_settings()
+    session = start(master=job.master, log=directory / "spark.log", settings=settings)
     try:
         yield session
-    finally:
+    except KeyboardInterrupt:
+        kill(session)  # stopping it would wait for the batch
+        raise
+    except BaseException:
         session.stop()
+        raise
+    session.stop()
 
 
 @contextmanager
-def _stopping(runner: _Runner) -> Iterator[None]:
-    """Let the first Ctrl-C, or a polite kill, end a run after its batch; the next ends it now."""
-    if threading.current_thread() is not threading.main_thread():
+def _watching(
+    receivers: Sequence[Receiver], runner: _Runner, note: Callable[[str], None]
+) -> Iterator[None]:
+    """Tell what keeps receivers from receiving, and end the run when one has given up."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        told: dict[Receiver, str | None] = {}
+        while not ended.wait(_LOOK):
+            for receiver in receivers:
+                if receiver.problem is not None:
+                    runner.stop()  # again and again: it may not have begun yet
+                trouble = receiver.trouble
+                if trouble is not None and trouble != told.get(receiver):
+                    note(f"cannot receive from {receiver.source} now: {trouble}")
+                told[receiver] = trouble
+
+    thread = threading.Thread(target=watch, name="watch receivers", daemon=True)
+    thread.start()
+    try:
         yield
+    finally:
+        ended.set()
+        thread.join()
+    for receiver in receivers:
+        if receiver.problem is not None:
+            raise receiver.problem
+
+
+@contextmanager
+def _stopping(runner: _Runner, note: Callable[[str], None]) -> Iterator[threading.Event]:
+    """Let the first Ctrl-C, or a polite kill, end a run after its batch; the next ends it now.
+
+    Yields:
+        What tells whether that has happened.
+    """
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
         return
     kinds = (signal.SIGINT, signal.SIGTERM)
     before = {kind: signal.getsignal(kind) for kind in kinds}
 
+    def end() -> None:
+        note("stopping after this batch; Ctrl-C again stops now")
+        runner.stop()
+
     def stop(_kind: int, _frame: FrameType | None) -> None:
-        for each in kinds:
-            signal.signal(each, before[each])
+        stopped.set()
+        # Not those of before: that of Spark would talk to it in the midst of another talk.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # A handler must not wait: the thread that it interrupts may hold what it would wait for.
-        threading.Thread(target=runner.stop, daemon=True).start()
+        threading.Thread(target=end, daemon=True).start()
 
     try:
         for each in kinds:
             signal.signal(each, stop)
-        yield
+        yield stopped
     finally:
         for each in kinds:
             signal.signal(each, before[each])
 
 
-def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str]) -> Outcome:
+def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: bool) -> Outcome:
     states = {name: last.queries[name] for name in engine.queries if name in last.queries}
     return Outcome(
         sum(each.evaluations for each in states.values()),
@@ -320,7 +522,7 @@ def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str]) -> Outcome:
         },
         {name: each.failure for name, each in states.items() if each.failure},
         reasons,
-        last.final,
+        ended,
     )
 
 

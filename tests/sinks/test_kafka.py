@@ -19,12 +19,10 @@ from headrace.rdf.terms import Iri, Literal
 from headrace.sinks.kafka import KafkaSink, label_number
 from headrace.sinks.kafka_url import parse_kafka_url
 from headrace.sinks.ndjson import ndjson_text
-from tests.brokers.kafka import KafkaBroker, Message, free_ports, kafka_broker, run_broker
+from tests.brokers.kafka import KafkaBroker, Message, free_ports, run_broker
 from tests.shared import ROOT
 from tests.sinks.kafka_writer import FORMS, LABELS, reports
 from tests.sinks.reports import SELECT, report
-
-__all__ = ["kafka_broker"]
 
 NUMBERS = count()
 

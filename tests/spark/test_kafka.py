@@ -11,12 +11,10 @@ import pytest
 
 from headrace.errors import MachineError
 from headrace.spark.jars import kafka_jars
-from tests.brokers.kafka import CACHE, KafkaBroker, kafka_broker
+from tests.brokers.kafka import CACHE, KafkaBroker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["kafka_broker"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

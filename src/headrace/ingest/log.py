@@ -36,6 +36,7 @@ RECENT: Final = 20_000
 _SUFFIX: Final = ".ndjson"
 _DIGITS: Final = 8
 _IDS: Final = "recent-ids"
+_LOCK: Final = "lock"
 
 
 class LogFull(MachineError):  # noqa: N818 - a state that ends by itself, when readers have read
@@ -76,7 +77,7 @@ class IngestLog:
             raise
 
     def _locked(self) -> int:
-        lock = os.open(self.directory / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        lock = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -264,6 +265,29 @@ class IngestLog:
         except OSError as error:
             problem = f"cannot {doing} the ingest log {self.directory}: {error.strerror}"
             raise MachineError(problem) from error
+
+
+def is_segment(path: Path) -> bool:
+    """Whether a file is a segment of a log, which somebody may be writing to."""
+    numbered = len(path.stem) == _DIGITS and path.stem.isdecimal() and path.suffix == _SUFFIX
+    return numbered and (path.parent / _LOCK).exists()
+
+
+def sync_segment(path: Path) -> None:
+    """Make what a reader has seen of a segment durable, which its writer may not have done yet.
+
+    Raises:
+        MachineError: the disk is full or broken.
+    """
+    try:
+        segment = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(segment)
+        finally:
+            os.close(segment)
+    except OSError as error:
+        problem = f"cannot make {path} of an ingest log durable: {error.strerror}"
+        raise MachineError(problem) from error
 
 
 def _end_of_lines(path: Path) -> int:

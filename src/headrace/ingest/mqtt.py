@@ -78,6 +78,11 @@ class MqttReceiver(Receiver):
         self._records: list[Record] = []
         self._unacknowledged: list[int] = []
 
+    @property
+    def source(self) -> str:
+        """The broker and the topic."""
+        return str(self._url)
+
     def _receive(self) -> None:
         self._farewell = None
         self._records.clear()

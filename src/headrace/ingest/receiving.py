@@ -40,6 +40,11 @@ class Receiver(ABC):
         self._trouble: str | None = None
 
     @property
+    @abstractmethod
+    def source(self) -> str:
+        """What it receives from, for messages."""
+
+    @property
     def problem(self) -> HeadraceError | None:
         """Why it has stopped by itself; None while it goes on."""
         return self._problem

@@ -76,6 +76,11 @@ class TcpReceiver(Receiver):
         self._refused = 0
 
     @property
+    def source(self) -> str:
+        """The server."""
+        return str(self._url)
+
+    @property
     def refused(self) -> int:
         """How many lines were not taken, because they were too long or had no end."""
         return self._refused

@@ -76,13 +76,18 @@ def parse_url(text: str, ports: Mapping[str, int | None], options: Collection[st
         parts["host"].strip("[]"),
         port,
         unquote(parts["path"] or ""),
-        _options(parts["options"], options),
+        options_of(parts["options"], options),
         None if parts["user"] is None else unquote(parts["user"]),
         None if parts["password"] is None else unquote(parts["password"]),
     )
 
 
-def _options(text: str | None, known: Collection[str]) -> dict[str, str]:
+def options_of(text: str | None, known: Collection[str]) -> dict[str, str]:
+    """The options after the question mark of a URL.
+
+    Raises:
+        SettingError: one is not known.
+    """
     found = dict[str, str]()
     for option in (text or "").split("&") if text else ():
         name, _, value = option.partition("=")

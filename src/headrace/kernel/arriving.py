@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from headrace.algebra.reporting import DAY
+from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, SUBJECT
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.planning.explain import length
@@ -60,3 +62,23 @@ class Gate:
             f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} ahead"
             f" of {of}; if that is right, set a longer max_ahead"
         )
+
+
+def with_quoted(statements: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """Statements with the triples that they quote, at any depth, asserted beside them.
+
+    Args:
+        statements: those of an element stand together.
+        parts: of quoted triples, by id.
+    """
+    every, new = [statements], statements
+    while not new.is_empty():
+        found = [
+            new.drop(SUBJECT, PREDICATE, OBJECT)
+            .with_columns(new[place].alias(ID))
+            .join(parts, on=ID, how="inner")
+            for place in (SUBJECT, PREDICATE, OBJECT)
+        ]
+        new = pl.concat(found).select(statements.columns)
+        every.append(new)
+    return pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)

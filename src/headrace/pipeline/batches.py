@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
@@ -38,7 +40,9 @@ from headrace.pipeline.memories import (
 )
 from headrace.pipeline.panes import Columns, Pane, arrivals
 from headrace.pipeline.results import REJECTED, Told, read_told, write_told
+from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
+from headrace.pipeline.tables import damaged, unwritable
 from headrace.pipeline.together import Parts
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -64,6 +68,7 @@ class Batches:
         self.layout = deployment.layout
         self.setup = setup
         self.failure: HeadraceError | None = None
+        self._spent: dict[str, float] = {}
         self._tell = tell or (lambda _manifest, _told: None)
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
@@ -77,15 +82,28 @@ class Batches:
         last = latest(self.layout)
         if last.batch >= 0 and not last.streams:
             raise MachineError(f"{self.layout.manifests} has no manifest of batch {last.batch}")
-        before = read_manifest(self.layout, last.batch) if last.final else None
-        before = before or read_manifest(self.layout, last.batch - 1)
+        before = self._before(last)
         self._recent = [each for each in (before, last) if each is not None and each.batch >= 0]
         sweep(self.layout, self._recent)
+        settled = settled_marks(self.layout, last)
+        # Before sinks are cut: what cannot be read cannot be told again.
+        told = Told() if settled is not None else self._told(last)
+        _check_known(told, last, self.setup.plans)
         for name, sink in self._marked():
-            sink.recover(last.marks.get(name))
-        if last.batch >= 0:
-            self._publish(last, self._told(last))
-        return list(_changes(last, self.setup.plans)) if last.batch >= 0 else []
+            sink.recover((last.marks if settled is None else settled).get(name))
+        if settled is not None:
+            self._published = last.label
+            self._tell(last, told)
+        elif last.batch >= 0:
+            self._publish(last, told)
+        return list(_changes(last, self.setup)) if last.batch >= 0 else []
+
+    def _before(self, last: Manifest) -> Manifest | None:
+        """The manifest before the last; without it, a run goes on all the same."""
+        try:
+            return read_manifest(self.layout, last.batch if last.final else last.batch - 1)
+        except MachineError:
+            return None
 
     def _marked(self) -> list[tuple[str, Sink | Outlet]]:
         outlets = [(outlet.name, outlet) for outlet in self.setup.outlets]
@@ -97,27 +115,38 @@ class Batches:
 
     # -- batches -----------------------------------------------------------------------------
 
-    def process(self, batch: int, offsets: str, decode: Callable[[], Iterable[Pane]]) -> None:
+    def process(
+        self,
+        batch: int,
+        offsets: str,
+        decode: Callable[[], Iterable[Pane]],
+        partitions: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         """Do what a batch asks for, once: if it was committed before, only publish it again.
 
         Args:
             batch: its number.
             offsets: a digest of what it reads.
             decode: reads it.
+            partitions: the parts of streams that have several; one of which nothing has come yet
+                holds its stream back.
         """
+        self._spent = {}
         try:
             manifest = read_manifest(self.layout, batch)
             if manifest is None:
                 previous = self._previous(batch)
-                panes = list(decode())
+                with self._timed("decode"):
+                    panes = list(decode())
                 reach("decoded")
-                manifest, told = self._computed(previous, offsets, panes)
-                self._commit(manifest)
+                manifest, told = self._computed(previous, offsets, panes, partitions or {})
+                with self._timed("commit"):
+                    self._commit(manifest)
             else:
                 if manifest.offsets != offsets:
-                    raise MachineError(
-                        f"{self.layout.directory} is damaged: Spark's checkpoint and the manifest "
-                        f"of batch {batch} are of different input; start again in a new directory"
+                    raise damaged(
+                        self.layout.spark / "offsets" / str(batch),
+                        f"it and {self.layout.manifests / f'{batch}.json'} are of different input",
                     )
                 told = self._told(manifest)
             self._publish(manifest, told)
@@ -125,6 +154,9 @@ class Batches:
         except HeadraceError as error:
             self.failure = error  # Spark would turn it into text
             raise
+        except OSError as error:
+            self.failure = unwritable(self.layout.directory, error)
+            raise self.failure from error
 
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once."""
@@ -137,11 +169,20 @@ class Batches:
         self._kernel = None
         self._parts(kernel, version, last.panes, last.snapshots)
         ended = replace(last, offsets=None, memory=None, final=True)
-        manifest, told = self._after(ended, kernel, kernel.finish(), REJECTED.to_frame())
+        self._spent = {}
+        with self._timed("kernel"):
+            results = kernel.finish()
+        manifest, told = self._after(ended, kernel, results, REJECTED.to_frame())
         manifest = replace(manifest, panes=(), snapshots={})
         self._commit(manifest)
         self._publish(manifest, told)
         return manifest
+
+    def settle(self) -> None:
+        """Say that all that was committed has been published, because the run ends well."""
+        last = self.last()
+        if last.batch >= 0 and self._published == last.label:
+            settle(self.layout, last, {name: sink.mark() for name, sink in self._marked()})
 
     def _previous(self, batch: int) -> Manifest:
         last = self.last()
@@ -151,11 +192,20 @@ class Batches:
                 "more; run it again from the start in a new directory"
             )
         if last.batch != batch - 1:
-            raise MachineError(
-                f"{self.layout.manifests} has no manifest of batch {batch - 1}, which Spark says "
-                "was committed; start again in a new directory"
+            raise damaged(
+                self.layout.manifests,
+                f"batch {last.batch} is its last, and Spark goes on with batch {batch}",
             )
         return last
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Add how long something takes to what a stage of this batch has taken."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self._spent[stage] = self._spent.get(stage, 0.0) + perf_counter() - began
 
     def _commit(self, manifest: Manifest) -> None:
         marked = replace(
@@ -168,27 +218,41 @@ class Batches:
     # -- computing ---------------------------------------------------------------------------
 
     def _computed(
-        self, previous: Manifest, offsets: str, panes: Sequence[Pane]
+        self,
+        previous: Manifest,
+        offsets: str,
+        panes: Sequence[Pane],
+        partitions: Mapping[str, Sequence[str]],
     ) -> tuple[Manifest, Told]:
         version, around = self.setup.around()
         kernel = self._kernel_after(previous, around)
         self._kernel = None  # if the step fails, the next attempt begins with the manifest again
+        self._check_order(previous, panes)
         base = kernel.position + 1
-        streams = {iri: previous.streams.get(iri, StreamState()) for iri in self.setup.decodings}
-        intake = taken_in(panes, streams, base, self._loaded, self.setup.gate)
+        streams = {
+            iri: previous.streams.get(iri, StreamState()).reading(partitions.get(iri, ()))
+            for iri in self.setup.decodings
+        }
+        with self._timed("exchange"):
+            # Of a stream that is no longer read, pieces may have been found before.
+            read = [pane for pane in panes if pane.stream in streams]
+            intake = taken_in(read, streams, base, self._loaded, self.setup.gate)
+        pieces = previous.pieces + sum(pane.piece is not None for pane in panes)
         panes = (*previous.panes, *(pane for pane, _ in intake.panes))
         parts = self._parts(kernel, version, panes, previous.snapshots)
         whole = None if parts is None else parts.read_whole()
-        for pane, columns in intake.panes:
-            if whole is None or pane.stream in whole:
-                around.dictionary.learn(columns.terms)
-        batch = batch_of(intake, base, whole)
-        results = kernel.step({Iri(iri): each for iri, each in batch.items()})
+        with self._timed("exchange"):
+            for pane, columns in intake.panes:
+                if whole is None or pane.stream in whole:
+                    around.dictionary.learn(columns.terms)
+            batch = batch_of(intake, base, whole)
+        with self._timed("kernel"):
+            results = kernel.step({Iri(iri): each for iri, each in batch.items()})
         reach("stepped")
         manifest = Manifest(
             previous.batch + 1,
             offsets,
-            previous.pieces + sum(pane.piece is not None for pane, _ in intake.panes),
+            pieces,
             streams=intake.streams,
             queries=previous.queries,
             panes=panes,
@@ -196,6 +260,15 @@ class Batches:
             static=version,
         )
         return self._after(manifest, kernel, results, intake.rejected)
+
+    def _check_order(self, previous: Manifest, panes: Sequence[Pane]) -> None:
+        """Refuse to read a piece twice or never, whatever Spark says."""
+        found = sorted(pane.piece.ordinal for pane in panes if pane.piece is not None)
+        if found != list(range(previous.pieces, previous.pieces + len(found))):
+            raise damaged(
+                self.layout.spark / "offsets" / str(previous.batch + 1),
+                f"the batch begins with piece {found[0]}, and {previous.pieces} were read",
+            )
 
     def _after(
         self, manifest: Manifest, kernel: Kernel, results: Results, rejected: pl.DataFrame
@@ -209,11 +282,12 @@ class Batches:
             streams=_with_late(manifest.streams, late),
             queries=_query_states(manifest.queries, kernel, results),
         )
-        manifest = replace(manifest, told=self._written(told))
-        reach("results-written")
-        if not manifest.final:
-            manifest = self._remembered(manifest, kernel)
-            self._kernel = (manifest.label, kernel)
+        with self._timed("commit"):
+            manifest = replace(manifest, told=self._written(told))
+            reach("results-written")
+            if not manifest.final:
+                manifest = self._remembered(manifest, kernel)
+                self._kernel = (manifest.label, kernel)
         reach("memory-written")
         return manifest, told
 
@@ -329,13 +403,14 @@ class Batches:
         if self._published == manifest.label:
             return
         reach("publish")
-        for sink in self.setup.sinks.values():
-            sink.write(manifest.label, told.reports)
-        reach("sink-written")
-        for outlet in self.setup.outlets:
-            outlet.write(manifest.label, told)
+        with self._timed("sink"):
+            for sink in self.setup.sinks.values():
+                sink.write(manifest.label, told.reports)
+            reach("sink-written")
+            for outlet in self.setup.outlets:
+                outlet.write(manifest.label, told)
         self._published = manifest.label
-        self._tell(manifest, told)
+        self._tell(manifest, replace(told, spent=self._spent))
         reach("published")
 
 
@@ -372,15 +447,33 @@ def _query_states(
     return states
 
 
-def _changes(last: Manifest, plans: Sequence[Plan]) -> Iterator[str]:
+def _check_known(told: Told, last: Manifest, plans: Sequence[Plan]) -> None:
+    """Refuse to publish what queries have to tell that are not known any more."""
+    digests = {plan.name: plan.digest for plan in plans}
+    for report in told.reports:
+        if digests.get(report.query) != last.queries[report.query].digest:
+            raise SettingError(
+                f"the last run did not end well, and may not have told all that query "
+                f"'{report.query}' had found, which has changed or is gone; run it as it was once "
+                "more, stop it with Ctrl-C, and change it then"
+            )
+
+
+def _changes(last: Manifest, setup: Setup) -> Iterator[str]:
     """What is different from the last run, for the user to know."""
+    for iri in setup.decodings:
+        if iri not in last.streams:
+            yield f"stream <{iri}> is new"
+    for iri in last.streams:
+        if iri not in setup.decodings:
+            yield f"stream <{iri}> is no longer read: what windows held of it is forgotten"
     known = {name: state.digest for name, state in last.queries.items()}
-    for plan in plans:
+    for plan in setup.plans:
         if plan.name not in known:
             yield f"query '{plan.name}' is new: it sees what comes from now on"
         elif known[plan.name] != plan.digest:
             yield f"query '{plan.name}' has changed: it begins anew with what comes from now on"
-    names = {plan.name for plan in plans}
+    names = {plan.name for plan in setup.plans}
     for name in known:
         if name not in names:
             yield f"query '{name}' is no longer run: what it remembered is forgotten"

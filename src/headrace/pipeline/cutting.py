@@ -53,6 +53,8 @@ def _key(data: Text, end: int, form: Format) -> bytes:
     if form is Format.TIMED_N_QUADS:
         time, tab, _ = line.partition(b"\t")
         return time + tab if tab else b""
+    if form is not Format.NDJSON:
+        return b""
     # The triples that a query has constructed at an instant stand on lines of their own.
     head, triple, _ = line.partition(b'"triple"')
     return head if triple else b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,14 @@ import xxhash
 
 from headrace.algebra.reporting import BlankNodes
 from headrace.errors import DataError, MachineError
+from headrace.kernel.arriving import with_quoted
 from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.values import values
 from headrace.pipeline.faults import reach
 from headrace.pipeline.panes import (
     ELEMENTS,
+    FILES,
     PLACE,
     PROBLEMS,
     SIZE,
@@ -37,7 +39,7 @@ from headrace.rdf.columns import TimedColumns
 from headrace.rdf.formats import Format
 from headrace.rdf.ids import term_id
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
-from headrace.rdf.streams import read_stream
+from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
 
 
@@ -76,6 +78,27 @@ class Decoding:
         return replace(self, shapes=None)
 
 
+def decoded(piece: Piece, decodings: Mapping[str, Decoding]) -> Pane:
+    """The pane of a piece; an empty one, without a file, if its stream is no longer read."""
+    if piece.stream in decodings:
+        return decode_piece(piece, decodings[piece.stream])
+    return Pane(
+        stream=piece.stream,
+        partition=FILES,
+        ordinal=piece.ordinal,
+        name="",
+        checksum="",
+        elements=0,
+        counted=0,
+        rejected=0,
+        lines=0,
+        first_time=None,
+        high=None,
+        filtered=True,
+        piece=piece,
+    )
+
+
 def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
     """Read a piece and write what it says to a new pane.
 
@@ -88,7 +111,7 @@ def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
         columns,
         Pane(
             stream=piece.stream,
-            partition="",
+            partition=FILES,
             ordinal=piece.ordinal,
             name=f"{piece.ordinal}-{uuid4().hex}.arrow",
             checksum="",
@@ -100,6 +123,7 @@ def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
             high=columns.elements[TIME].max(),  # type: ignore[arg-type]  # a time, or none
             filtered=not kept,
             piece=piece,
+            source=xxhash.xxh3_64_hexdigest(data),
         ),
         decoding,
     )
@@ -116,18 +140,17 @@ def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
 def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, bool]:
     """What the bytes of a piece say, and whether all of it."""
     problems: list[DataError] = []
-    per_stream = decoding.blank_nodes is BlankNodes.STREAM
     in_lines = piece.form in (Format.TIMED_N_QUADS, Format.NDJSON)
     read = read_stream(
         data,
         piece.form,
         seed=decoding.seed,
-        prefix=decoding.prefix if per_stream else f"{decoding.prefix}-{piece.file}",
-        per_stream=per_stream,
+        prefix=decoding.prefix,
+        per_stream=decoding.blank_nodes is BlankNodes.STREAM,
         name=piece.path,
         rule=decoding.rule,
         source_time=piece.modified,
-        first_byte=piece.start,
+        first_byte=offset(piece.file, piece.start),
         options=ReadOptions(base=piece.base, limits=ELEMENT_LIMITS if in_lines else FILE_LIMITS),
         on_error=problems.append,
     )
@@ -140,7 +163,7 @@ def shaped(
     """Columns with what queries may ask for only, and whether that is everything."""
     elements, statements, terms = read.elements, read.statements, read.terms
     if decoding.asserts_quoted:
-        statements, terms = _with_quoted(read, decoding.seed)
+        statements, terms = _asserted(read, decoding.seed)
         sizes = np.bincount(statements[POSITION].to_numpy(), minlength=elements.height)
         elements = elements.with_columns(pl.Series(SIZE, sizes, dtype=pl.Int64))
     statements = statements.rename({POSITION: PLACE}).select(*STATEMENTS)
@@ -194,25 +217,13 @@ def _wanted(statements: pl.DataFrame, shapes: Sequence[Shape], seed: int) -> pl.
     return chosen
 
 
-def _with_quoted(read: TimedColumns, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _asserted(read: TimedColumns, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Statements with the triples that they quote beside them, and the terms of all of them."""
     dictionary = Dictionary(seed)
     dictionary.learn(read.terms)
-    parts = dictionary.quoted
-    if parts.is_empty():
+    if dictionary.quoted.is_empty():
         return read.statements, read.terms
-    every, new = [read.statements], read.statements
-    while not new.is_empty():
-        found = [
-            new.drop(SUBJECT, PREDICATE, OBJECT)
-            .with_columns(new[place].alias(ID))
-            .join(parts, on=ID, how="inner")
-            for place in (SUBJECT, PREDICATE, OBJECT)
-        ]
-        new = pl.concat(found).select(read.statements.columns)
-        every.append(new)
-    statements = pl.concat(every).unique(maintain_order=True).sort(POSITION, maintain_order=True)
-    return statements, dictionary.known.select(ID, TEXT)
+    return with_quoted(read.statements, dictionary.quoted), dictionary.known.select(ID, TEXT)
 
 
 def load(pane: Pane, decoding: Decoding) -> Columns:
@@ -225,11 +236,21 @@ def load(pane: Pane, decoding: Decoding) -> Columns:
         return read_pane(decoding.panes, pane)
     except MachineError as error:
         if pane.piece is None:
-            raise missing(error, pane) from error
+            raise missing(str(error), pane) from error
         return remade(pane, decoding)
 
 
 def remade(pane: Pane, decoding: Decoding) -> Columns:
-    """What a pane holds, from what it was made of."""
+    """What a pane holds, from what it was made of.
+
+    Raises:
+        MachineError: that is gone, or has become something else.
+    """
     assert pane.piece is not None, "it can be read again"
-    return columns_of(pane.piece, pane.piece.content(), decoding)[0]
+    try:
+        data = pane.piece.content()
+    except DataError as error:
+        raise missing(str(error), pane) from error
+    if xxhash.xxh3_64_hexdigest(data) != pane.source:
+        raise missing(f"{pane.piece.path} has changed since it was read", pane)
+    return columns_of(pane.piece, data, decoding)[0]

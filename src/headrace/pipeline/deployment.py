@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from headrace.errors import SettingError
 from headrace.pipeline.layout import Layout, create
-from headrace.pipeline.manifest import FORMAT, check_format
-from headrace.pipeline.pieces import damaged
+from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.tables import IDENTITY
 from headrace.version import __version__
 
 
@@ -52,6 +51,18 @@ class Deployment:
         os.close(self.lock)
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a deployment must never forget: its id, its seed, and the version that made it."""
+
+    id: str
+    seed: int
+    version: str
+
+
+LOCK: Final = ".lock"
+
+
 def open_deployment(directory: Path, seed: int | None = None) -> Deployment:
     """Make a deployment in a directory, or go on with the one that is there.
 
@@ -64,41 +75,47 @@ def open_deployment(directory: Path, seed: int | None = None) -> Deployment:
         MachineError: it is damaged, or of another version.
     """
     layout = Layout(directory.resolve())
-    if directory.is_dir() and any(directory.iterdir()) and not layout.identity.exists():
+    if not layout.identity.exists() and not _is_unused(layout):
         raise SettingError(
-            f"{directory} is no checkpoint of Headrace, and not empty; choose another directory"
+            f"{directory} is no checkpoint of Headrace (it has no {IDENTITY}), and not empty; put "
+            "that file back if it was one, or choose another directory"
         )
     layout.make()
     lock = _locked(layout)
     try:
         if not layout.identity.exists():
-            record = {
-                "format": FORMAT,
-                "version": __version__,
-                "id": secrets.token_hex(8),
-                "seed": secrets.randbits(64) if seed is None else seed,
-            }
-            create(layout.identity, json.dumps(record).encode())
-        found = _identity(layout.identity)
+            chosen = secrets.randbits(64) if seed is None else seed
+            new = Identity(secrets.token_hex(8), chosen, __version__)
+            create(layout.identity, sealed(asdict(new)))
+        found = read_identity(layout.identity)
     except BaseException:
         os.close(lock)
         raise
-    return Deployment(layout, str(found["id"]), int(found["seed"]), lock)
+    return Deployment(layout, found.id, found.seed, lock)
 
 
-def _identity(path: Path) -> dict[str, int | str]:
-    try:
-        found: dict[str, int | str] = json.loads(path.read_bytes())
-        check_format(path, found["format"])
-        int(found["seed"])
-        str(found["id"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise damaged(path, f"it does not say whose it is ({error})") from None
-    return found
+def _is_unused(layout: Layout) -> bool:
+    """Whether nothing is in a directory but what is made there before anything else."""
+    if not layout.directory.is_dir():
+        return True
+    made = {folder.name for folder in layout.folders} | {LOCK}
+    found = list(layout.directory.iterdir())
+    return all(
+        each.name in made or each.name.startswith(f".{IDENTITY}.") for each in found
+    ) and not any(file for each in found if each.is_dir() for file in each.iterdir())
+
+
+def read_identity(path: Path) -> Identity:
+    """Whose a directory is.
+
+    Raises:
+        MachineError: the file is not what was written, or of another version.
+    """
+    return Identity(**unsealed(path.read_bytes(), path))
 
 
 def _locked(layout: Layout) -> int:
-    lock = os.open(layout.directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    lock = os.open(layout.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -2,8 +2,9 @@
 
 Random kills miss the dangerous moments. ``HEADRACE_FAULT="POINT KIND [NUMBER]"`` makes the process
 that reaches a point for the NUMBERth time fail there: ``kill`` ends it at once, ``raise`` is a bug,
-``full`` is a disk without space, ``stall`` goes on after five seconds. With a path in
-``HEADRACE_FAULT_ONCE``, only the first process to come there fails, and leaves a file as its mark.
+``full`` is a disk without space, ``stall`` goes on after five seconds, or after as many as
+``HEADRACE_FAULT_STALL`` says. With a path in ``HEADRACE_FAULT_ONCE``, only the first process to
+come there fails, and leaves a file as its mark.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 
 VARIABLE: Final = "HEADRACE_FAULT"
 ONCE: Final = "HEADRACE_FAULT_ONCE"
-STALL: Final = 5.0
+STALL: Final = "HEADRACE_FAULT_STALL"
 
 POINTS: Final = (
     "source-log",
@@ -48,12 +49,13 @@ def reach(point: str) -> None:
     """Come to a point, and go on unless a test has chosen it."""
     chosen = os.environ.get(VARIABLE)
     if not chosen:
+        _reached.clear()  # who chooses again counts again
         return
     name, kind, *number = chosen.split()
     if name != point:
         return
     _reached[point] += 1
-    if _reached[point] < int(number[0] if number else 1) or not _is_first():
+    if _reached[point] != int(number[0] if number else 1) or not _is_first():
         return
     match kind:
         case "kill":
@@ -61,7 +63,7 @@ def reach(point: str) -> None:
         case "full":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         case "stall":
-            time.sleep(STALL)
+            time.sleep(float(os.environ.get(STALL, "5")))
         case _:
             raise RuntimeError(f"a fault at {point}, as a test has asked for")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headrace.errors import SettingError
 from headrace.pipeline.faults import reach
-from headrace.pipeline.tables import unwritable
+from headrace.pipeline.tables import IDENTITY, private, unwritable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,16 @@ class Layout:
         return self.directory / "spark"
 
     @property
+    def spark_began(self) -> bool:
+        """Whether Spark has planned a batch."""
+        return any(self.spark.glob("offsets/[0-9]*"))
+
+    @property
+    def topics(self) -> Path:
+        """Which topics of Kafka are read, in which order."""
+        return self.directory / "topics.json"
+
+    @property
     def source_log(self) -> Path:
         """Which bytes of which files were given which ordinal."""
         return self.directory / "source.log"
@@ -60,7 +70,17 @@ class Layout:
     @property
     def identity(self) -> Path:
         """What the deployment must never forget."""
-        return self.directory / "deployment.json"
+        return self.directory / IDENTITY
+
+    @property
+    def settled(self) -> Path:
+        """Which commit has been published, if the last run ended well."""
+        return self.directory / "settled.json"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that every deployment has."""
+        return (self.panes, self.memories, self.results, self.manifests)
 
     def make(self) -> None:
         """Make the directories that are missing, for the owner's eyes only.
@@ -68,8 +88,7 @@ class Layout:
         Raises:
             SettingError: this cannot be a directory of ours.
         """
-        folders = (self.panes, self.memories, self.results, self.manifests)
-        for each in (self.directory, *folders):
+        for each in (self.directory, *self.folders):
             try:
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
@@ -85,7 +104,7 @@ def create(path: Path, content: bytes) -> None:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with draft.open("wb") as file:
+        with private(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.decode import decode_piece
+from headrace.pipeline.decode import decoded
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import Piece, SourceLog
+from headrace.pipeline.static import StaticPiece, encode_piece
 from headrace.pipeline.streams import Sources
 
 
@@ -43,6 +43,11 @@ class LocalRunner:
         """End the run after the batch that is being worked on."""
         self._stopping.set()
 
+    def encode(self, pieces: Sequence[StaticPiece]) -> None:
+        """Have static data encoded."""
+        for piece in pieces:
+            encode_piece(piece)
+
     def run(self) -> Manifest:
         """Run until the input ends, or until the run is stopped; the last manifest.
 
@@ -55,14 +60,14 @@ class LocalRunner:
 
     def read(self) -> Manifest:
         """Read what there is, or until the run is stopped, and close no window by it."""
-        log = SourceLog(self.batches.layout.source_log)
+        log = SourceLog(self.batches.layout.source_log, self.batches.last().pieces)
         self.sources.look(log, complete=self.interval is None)
         while not self._stopping.is_set():
             if self.step(log):
                 continue
             if self.interval is None:
                 break
-            time.sleep(self.interval)
+            self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
 
@@ -77,4 +82,4 @@ class LocalRunner:
 
     def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
         decodings = self.batches.setup.decodings
-        return lambda: [decode_piece(piece, decodings[piece.stream]) for piece in pieces]
+        return lambda: [decoded(piece, decodings) for piece in pieces]

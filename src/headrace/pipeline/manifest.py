@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from headrace.errors import MachineError
 from headrace.kernel.progress import Progress
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, pane_from
-from headrace.pipeline.pieces import damaged
+from headrace.pipeline.records import sealed, unsealed
 from headrace.sinks.base import Mark
-
-FORMAT: Final = 1
-"""Of the files of a deployment; another one cannot be gone on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +47,10 @@ class StreamState:
         """The time that all parts of its source have reached."""
         known = [high for high in self.highs.values() if high is not None]
         return min(known) if known and len(known) == len(self.highs) else None
+
+    def reading(self, parts: Iterable[str]) -> StreamState:
+        """The same of a source with these parts; what is new among them begins where it stands."""
+        return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +125,7 @@ NOTHING: Final = Manifest(-1)
 def commit(layout: Layout, manifest: Manifest) -> None:
     """Make a manifest part of the deployment, durably and at most once."""
     reach("manifest")
-    content = json.dumps({"format": FORMAT, **asdict(manifest)})
-    create(_path(layout, manifest.label), content.encode())
+    create(_path(layout, manifest.label), sealed(asdict(manifest)))
     reach("manifest-committed")
 
 
@@ -140,25 +138,7 @@ def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest |
     path = _path(layout, f"{batch}.final" if final else str(batch))
     if not path.exists():
         return None
-    try:
-        parts = json.loads(path.read_bytes())
-        check_format(path, parts.pop("format"))
-        return _manifest(parts)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise damaged(path, f"it is no manifest ({error})") from None
-
-
-def check_format(path: Path, found: object) -> None:
-    """Refuse files of another version.
-
-    Raises:
-        MachineError: saying which, and what to do.
-    """
-    if found != FORMAT:
-        raise MachineError(
-            f"{path} has format {found}, and this version of Headrace reads format {FORMAT}; go on "
-            "with the version that wrote it, or start again in a new directory"
-        )
+    return _manifest(unsealed(path.read_bytes(), path))
 
 
 def _manifest(parts: dict[str, Any]) -> Manifest:
@@ -177,12 +157,18 @@ def _query(parts: dict[str, Any]) -> QueryState:
     return QueryState(**{**parts, "progress": Progress(**progress)})
 
 
+def batches_of(layout: Layout) -> list[int]:
+    """The batches that have a manifest, the last one first."""
+    names = [path.stem for path in layout.manifests.glob("*.json")]
+    return sorted((int(name) for name in names if name.isdigit()), reverse=True)
+
+
 def latest(layout: Layout) -> Manifest:
     """What was committed last; nothing in a new deployment."""
-    batches = [int(path.stem) for path in layout.manifests.glob("*.json") if path.stem.isdigit()]
+    batches = batches_of(layout)
     if not batches:
         return NOTHING
-    last = max(batches)
+    last = batches[0]
     return read_manifest(layout, last, final=True) or read_manifest(layout, last) or Manifest(last)
 
 

@@ -24,6 +24,8 @@ from headrace.pipeline.tables import frame_of, read_tables, write_tables
 PLACE: Final = "place"
 """Which of the elements and heartbeats of a pane a statement is of."""
 SIZE: Final = "size"
+FILES: Final = ""
+"""The part of a stream that all its files are."""
 ELEMENTS: Final = pl.Schema({TIME: pl.Int64, SIZE: pl.Int64})
 STATEMENTS: Final = pl.Schema({PLACE: pl.Int64, **dict.fromkeys(STATEMENT, pl.Int64)})
 VALUED_TERMS: Final = pl.Schema({**TERMS, **VALUES})
@@ -67,6 +69,7 @@ class Pane:
         high: the greatest time.
         filtered: whether statements that no query can ask for are not in the file.
         piece: what it was made of, if that can be read again.
+        source: a checksum of the bytes of that.
         before: the greatest time of its partition before it; this and what follows is filled in
             by the driver.
         first: the position of its first element.
@@ -86,6 +89,7 @@ class Pane:
     high: int | None
     filtered: bool
     piece: Piece | None = None
+    source: str | None = None
     before: int | None = None
     first: int = 0
     refused: tuple[int, ...] = ()
@@ -151,9 +155,9 @@ def arrivals(pane: Pane, columns: Columns, base: int = 0) -> Arrivals:
     return Arrivals(statements, None if high == NEVER else high, elements)
 
 
-def missing(error: MachineError, pane: Pane) -> MachineError:
+def missing(problem: str, pane: Pane) -> MachineError:
     """A pane is lost, and so is what it was made of."""
     return MachineError(
-        f"{error}; what it was made of (<{pane.stream}>) cannot be read again: start again in a "
-        "new directory, from a source that still has it"
+        f"{problem}; windows of <{pane.stream}> that are still open need it: put the file back as "
+        "it was and run again, or start again in a new directory, from a source that still has it"
     )

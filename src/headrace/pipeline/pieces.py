@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from headrace.errors import DataError, MachineError
+from headrace.errors import DataError
+from headrace.ingest.log import is_segment, sync_segment
 from headrace.ingest.rate import parse_rate, rate_text
 from headrace.pipeline.cutting import new_pieces
 from headrace.pipeline.faults import reach
-from headrace.pipeline.tables import unwritable
+from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.tables import damaged, private, unwritable
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
 
@@ -88,33 +89,52 @@ def _is_whole(path: Path) -> bool:
     return compressed or format_of_path(path) not in (Format.TIMED_N_QUADS, Format.NDJSON)
 
 
+def read_pieces(path: Path) -> tuple[list[Piece], int]:
+    """The pieces that a log has, and how many of its bytes say so; the rest is half a line.
+
+    Raises:
+        MachineError: a line is not what was written.
+    """
+    pieces: list[Piece] = []
+    whole = 0
+    *lines, _ = (path.read_bytes() if path.exists() else b"").split(b"\n")
+    for line in lines:
+        place = f"line {len(pieces) + 1}"
+        piece = Piece(**unsealed(line, path, place))
+        if piece.ordinal != len(pieces):
+            raise damaged(path, f"{place} is not piece {len(pieces)}")
+        pieces.append(piece)
+        whole += len(line) + 1
+    return pieces, whole
+
+
 class SourceLog:
     """The pieces in the order in which they were found, on disk before anyone is told."""
 
-    def __init__(self, path: Path) -> None:
-        """Read what was found before; a line that was cut short by a crash was told to nobody."""
+    def __init__(self, path: Path, committed: int = 0) -> None:
+        """Read what was found before; a line that was cut short by a crash was told to nobody.
+
+        Args:
+            path: the log.
+            committed: how many pieces have been read for good.
+
+        Raises:
+            MachineError: the log is not what was written, or has lost some of those.
+        """
         self.path = path
         self.pieces: list[Piece] = []
         self._known: dict[tuple[str, str], Piece] = {}
         self._files: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
-        self._read()
+        self._read(committed)
 
-    def _read(self) -> None:
-        whole = 0
-        lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                piece = Piece(**json.loads(line))
-            except (ValueError, TypeError):
-                raise damaged(self.path, f"line {number} is no piece of a source") from None
-            if piece.ordinal != len(self.pieces):
-                raise damaged(self.path, f"line {number} is not piece {len(self.pieces)}")
+    def _read(self, committed: int) -> None:
+        found, whole = read_pieces(self.path)
+        if len(found) < committed:
+            raise damaged(self.path, f"it has {len(found)} pieces, and {committed} were read")
+        for piece in found:
             self._take(piece)
-            whole += len(line)
-        if lines:
+        if self.path.exists() and whole < self.path.stat().st_size:
             os.truncate(self.path, whole)
 
     def _take(self, piece: Piece) -> None:
@@ -145,8 +165,8 @@ class SourceLog:
             return
         reach("source-log")
         try:
-            with self.path.open("ab") as log:
-                log.writelines(json.dumps(asdict(piece)).encode() + b"\n" for piece in numbered)
+            with private(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as log:
+                log.writelines(sealed(asdict(piece)) + b"\n" for piece in numbered)
                 log.flush()
                 os.fsync(log.fileno())
         except OSError as error:
@@ -168,7 +188,10 @@ class SourceLog:
             modified = state.st_mtime_ns // 1000
             seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size
             before = start
-            for stop in _ends(path, start, complete, seen):
+            ends = list(_ends(path, start, complete and not is_segment(path), seen))
+            if ends and is_segment(path):
+                sync_segment(path)
+            for stop in ends:
                 yield Piece(0, stream, str(path), before, stop, file, modified)
                 before = stop
             number += known is None and before > start
@@ -182,11 +205,3 @@ def _ends(path: Path, start: int, complete: bool, seen: int | None) -> Iterator[
     # A document that is still being written grows from look to look.
     if start == 0 and size > 0 and (complete or seen == size):
         yield size
-
-
-def damaged(path: Path, problem: str) -> MachineError:
-    """A file of a deployment is not what was written, and what to do."""
-    return MachineError(
-        f"{path} is damaged: {problem}; `headrace doctor --checkpoint {path.parent}` says what can "
-        "be done"
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -42,11 +42,13 @@ class Told:
         reports: what queries emitted, and when.
         late: which elements missed a window.
         rejected: what could not be taken, and why.
+        spent: seconds by stage, of the process that tells it; not kept with the rest.
     """
 
     reports: Sequence[Report] = ()
     late: pl.DataFrame = field(default_factory=LATE.to_frame)
     rejected: pl.DataFrame = field(default_factory=REJECTED.to_frame)
+    spent: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO, Final
 
 import polars as pl
 import pyarrow as pa
 import xxhash
 
 from headrace.errors import InternalError, MachineError
+
+IDENTITY: Final = "deployment.json"
+"""The file by which the directory of a deployment is known."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_tables(path: Path, tables: Sequence[pa.Table], durable: bool = True) -> str:
@@ -31,7 +37,7 @@ def write_tables(path: Path, tables: Sequence[pa.Table], durable: bool = True) -
             writer.write_table(table)
     content = sink.getvalue()
     try:
-        with path.open("xb") as file:
+        with private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
             file.write(content)
             if durable:
                 file.flush()
@@ -44,11 +50,25 @@ def write_tables(path: Path, tables: Sequence[pa.Table], durable: bool = True) -
     return xxhash.xxh3_64_hexdigest(content)
 
 
+def private(path: Path, flags: int) -> BinaryIO:
+    """Open a file that, if it is new, only its owner can read."""
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
 def unwritable(path: Path, error: OSError) -> MachineError:
     """A file cannot be written, and what to do."""
+    remedy = "make room there" if error.errno in _NO_ROOM else "put that right"
     return MachineError(
-        f"cannot write {path}: {error.strerror}; make room there, then run the same command again: "
-        "it goes on where it has stopped"
+        f"cannot write {path}: {error.strerror or error}; {remedy}, then run the same command "
+        "again: it goes on where it has stopped"
+    )
+
+
+def damaged(path: Path, problem: str) -> MachineError:
+    """A file of a deployment is not what was written, and what to do."""
+    kept = next((each for each in path.parents if (each / IDENTITY).exists()), path.parent)
+    return MachineError(
+        f"{path} is damaged: {problem}; `headrace doctor --checkpoint {kept}` says what can be done"
     )
 
 
@@ -66,9 +86,10 @@ def read_tables(path: Path, checksum: str | None = None) -> list[pa.Table]:
         with pa.memory_map(str(path)) as file:
             content = file.read_buffer()
     except OSError as error:
-        raise MachineError(f"{path} cannot be read: {error}") from error
+        problem = error.strerror or str(error)
+        raise damaged(path, f"it cannot be read ({problem})") from error
     if checksum is not None and xxhash.xxh3_64_hexdigest(content) != checksum:
-        raise MachineError(f"{path} is damaged: its checksum is not {checksum}")
+        raise damaged(path, f"its checksum is not {checksum}")
     source, tables = pa.BufferReader(content), []
     while source.tell() < source.size():
         tables.append(pa.ipc.open_stream(source).read_all())

@@ -26,6 +26,7 @@ from headrace.algebra.windows import (
     WindowDeclaration,
     WindowFrame,
 )
+from headrace.planning.partitioning import Partitioning, partitioning_of
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
 
@@ -117,8 +118,15 @@ def as_text(query: Query, dialect: str, profile: str) -> str:
         lines.append("")
         for position, (key, value) in enumerate(semantics_rows(query.semantics)):
             lines.append(f"{'' if position else 'profile':12}{key:16}{value}")
+        lines += ["", f"{'evaluated':12}{_parts_text(partitioning_of(query))}"]
     lines += ["", "parsed", show(query.pattern)]
     return "\n".join(lines)
+
+
+def _parts_text(found: Partitioning) -> str:
+    if found.key is None:
+        return f"as a whole: {found.reason}"
+    return f"in parts, if there are partitions: by ?{found.key.name}"
 
 
 def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
@@ -173,8 +181,14 @@ def as_json(query: Query, dialect: str, profile: str) -> dict[str, Any]:
             "certain": sorted(each.name for each in certain(query.pattern)),
             "possible": sorted(each.name for each in possible(query.pattern)),
         },
+        "partition_key": _key_json(query),
         "stages": [{"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)}],
     }
+
+
+def _key_json(query: Query) -> str | None:
+    key = partitioning_of(query).key if query.is_continuous else None
+    return None if key is None else key.name
 
 
 def _window_json(window: WindowDeclaration) -> dict[str, Any]:

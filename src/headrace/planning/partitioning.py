@@ -34,12 +34,12 @@ from headrace.algebra.operators import (
     Values,
     Window,
 )
-from headrace.algebra.query import Construct, Select
+from headrace.algebra.query import Construct, Query, Select
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.evaluate import is_volatile
-from headrace.planning.plan import Plan
+from headrace.planning.plan import Plan, PlannedWindow
 from headrace.rdf.terms import Iri
 
 PLACES = ("subject", "predicate", "object")
@@ -74,6 +74,23 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
         if _Keyed(key, _sees_windows(plan)).is_answer(plan.query.pattern):
             return Partitioning(key, _places(plan.query.pattern, key))
     return Partitioning(None, reason="its patterns are not all joined on one variable")
+
+
+def partitioning_of(query: Query) -> Partitioning:
+    """The same of a query that has not been planned: its streams are taken for sources."""
+    windows = tuple(
+        PlannedWindow(
+            window.name,
+            window.stream if isinstance(window.stream, Iri) else _EVERY,
+            window.frame,
+            window.in_default_graph,
+        )
+        for window in query.windows
+    )
+    return partitioning(Plan("", query, windows))
+
+
+_EVERY = Iri("urn:every-stream")
 
 
 def _hindrance(plan: Plan, made: Sequence[Iri]) -> str:

@@ -53,6 +53,11 @@ class Message:
             raise InternalError(f"the message {self.place} has no scope")
 
 
+def offset(file: int, byte: int) -> int:
+    """A number for a byte of one of the files of a stream, which no other byte of it has."""
+    return (file << 40) + byte
+
+
 def read_stream(  # noqa: PLR0913 - all but the first two have a default
     data: bytes,
     form: Format,

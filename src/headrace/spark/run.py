@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial, reduce
 from hashlib import sha256
 from typing import Final
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.decode import Decoding, decode_piece
-from headrace.pipeline.manifest import Manifest
-from headrace.pipeline.panes import Pane, pane_from
+from headrace.pipeline.decode import Decoding, decoded
+from headrace.pipeline.following import LogFollower
+from headrace.pipeline.manifest import File, Manifest
+from headrace.pipeline.messages import TopicSource
+from headrace.pipeline.panes import FILES, Pane, pane_from
+from headrace.pipeline.parts import PartRequest, answer
 from headrace.pipeline.pieces import Piece
+from headrace.pipeline.sparklog import spark_problems
+from headrace.pipeline.static import StaticPiece, encode_piece
 from headrace.pipeline.streams import Sources
-from headrace.spark.source import FORMAT, PieceSource
-
-PANES: Final = "pane string"
+from headrace.pipeline.tables import damaged, unwritable
+from headrace.spark.kafka import PANES, failure, panes_of, parts_of, settled
+from headrace.spark.source import FORMAT, PieceSource, in_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,12 @@ class Pace:
         pieces_per_batch: how many pieces of files a batch reads at most; no limit if zero.
         interval: seconds from batch to batch, for a run that goes on until it is stopped. Without
             one, the run reads what is there, closes every window that holds an element, and ends.
+        ends: whether windows are closed where the input ends, or more of it will come.
     """
 
     pieces_per_batch: int = 16
     interval: float | None = None
+    ends: bool = True
 
 
 ONCE: Final = Pace()
@@ -49,13 +58,32 @@ class Runner:
     """A deployment at work on Spark, from `start` until it ends or is stopped."""
 
     def __init__(
-        self, spark: SparkSession, batches: Batches, sources: Sources, pace: Pace = ONCE
+        self,
+        spark: SparkSession,
+        batches: Batches,
+        sources: Sources,
+        pace: Pace = ONCE,
+        topics: Sequence[TopicSource] = (),
     ) -> None:
-        """Make ready to run in a session."""
+        """Make ready to run in a session.
+
+        Args:
+            spark: the session.
+            batches: what to run.
+            sources: the files to read.
+            pace: how much at a time, and when.
+            topics: what to read from Kafka.
+
+        Raises:
+            SettingError: the deployment has read other topics before.
+        """
         self.spark = spark
         self.batches = batches
+        self.batches.setup = replace(batches.setup, answer=self._answered)
         self.sources = sources
         self.pace = pace
+        self.topics = settled(batches.layout, topics)
+        self._log = LogFollower(batches.layout.source_log)
         self._stopping = threading.Event()
         self._at_work = threading.Lock()
 
@@ -69,14 +97,15 @@ class Runner:
             HeadraceError: the run failed; the message says what to do.
         """
         query = self._started()
+        if self._stopping.is_set():  # before there was a query to stop
+            query.stop()
         try:
             query.awaitTermination()
         except StreamingQueryException as error:
-            if not self._stopping.is_set():
-                raise self.batches.failure or translated(str(error)) from error
-        finally:
-            query.stop()
-        ends = self.pace.interval is None and not self._stopping.is_set()
+            if self.batches.failure is not None or not self._stopping.is_set():
+                raise self._failure(str(error)) from error
+        query.stop()
+        ends = self.pace.interval is None and self.pace.ends and not self._stopping.is_set()
         return self.batches.finish() if ends else self.batches.last()
 
     def stop(self) -> None:
@@ -86,40 +115,104 @@ class Runner:
             for query in self.spark.streams.active:
                 query.stop()
 
-    def _started(self) -> StreamingQuery:
-        self.spark.dataSource.register(PieceSource)
+    def _failure(self, text: str) -> HeadraceError:
         layout = self.batches.layout
-        writer = (
-            self.spark.readStream.format(FORMAT)
-            .option("sources", self.sources.to_json())
-            .option("log", str(layout.source_log))
-            .option("pieces", self.pace.pieces_per_batch)
-            .load()
-            .writeStream.foreachBatch(self._process)
-            .option("checkpointLocation", str(layout.spark))
+        if _NO_ROOM in text:
+            return unwritable(layout.directory, OSError(errno.ENOSPC, _NO_ROOM))
+        if _TWICE in text:
+            return damaged(layout.spark, "it has more batches than it has said")
+        return self.batches.failure or failure(text, self.topics) or translated(text)
+
+    def _started(self) -> StreamingQuery:
+        # Spark does not say which of its files is damaged, or that another one is.
+        for path, problem in spark_problems(self.batches.layout, self.batches.last()):
+            raise damaged(path, problem)
+        decodings = self.batches.setup.decodings
+        topics = [
+            panes_of(self.spark, each, decodings[each.stream], self.pace.pieces_per_batch)
+            for each in self.topics
+        ]
+        # Spark knows sources by their places. That of the files is there even if there are none,
+        # so that some can be added.
+        panes = reduce(DataFrame.union, topics, self._panes_of_files())
+        writer = panes.writeStream.foreachBatch(self._process).option(
+            "checkpointLocation", str(self.batches.layout.spark)
         )
         if self.pace.interval is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.pace.interval} seconds").start()
 
+    def _panes_of_files(self) -> DataFrame:
+        self.spark.dataSource.register(PieceSource)
+        decode = partial(decode_rows, decodings=self.batches.setup.decodings)
+        return (
+            self.spark.readStream.format(FORMAT)
+            .option("sources", self.sources.to_json())
+            .option("log", str(self.batches.layout.source_log))
+            .option("committed", self.batches.last().pieces)
+            .option("pieces", self.pace.pieces_per_batch)
+            .load()
+            .mapInArrow(decode, PANES)
+        )
+
     def _process(self, frame: DataFrame, batch: int) -> None:
         with self._at_work:
             if self._stopping.is_set():
                 raise _Stopped
-            self.batches.process(batch, self._offsets(batch), partial(self._decoded, frame))
+            offsets = self._offsets(batch)
+            digest = sha256("\n".join(offsets).encode()).hexdigest()
+            decode = partial(self._decoded, frame, offsets)
+            self.batches.process(batch, digest, decode, self._parts(offsets))
 
-    def _decoded(self, frame: DataFrame) -> list[Pane]:
-        """One action, because two on the frame would decode it twice."""
-        decode = partial(decode_rows, decodings=self.batches.setup.decodings)
-        return [
-            pane_from(json.loads(row.pane)) for row in frame.mapInArrow(decode, PANES).collect()
-        ]
+    def _decoded(self, frame: DataFrame, offsets: Sequence[str]) -> list[Pane]:
+        """The panes of a batch: made by tasks, or here if that is sooner."""
+        pieces = self._of_one_task(offsets)
+        if pieces is not None:
+            return [decoded(piece, self.batches.setup.decodings) for piece in pieces]
+        # One action, because two on the frame would decode it twice.
+        return [pane_from(json.loads(row.pane)) for row in frame.collect()]
 
-    def _offsets(self, batch: int) -> str:
-        """A digest of what Spark wrote down for a batch, without the time of writing."""
+    def _of_one_task(self, offsets: Sequence[str]) -> list[Piece] | None:
+        """The pieces of a batch of a live run, if a single task would read them all.
+
+        Nothing is gained by a job with one task, and somebody waits for what it costs.
+        """
+        if self.pace.interval is None or self.topics:
+            return None
+        _version, files = offsets
+        read, known = self.batches.last().pieces, json.loads(files)["pieces"]
+        pieces = self._log.pieces(read, known)
+        return pieces if len(list(in_tasks(pieces))) <= 1 else None
+
+    def encode(self, pieces: Sequence[StaticPiece]) -> None:
+        """Have static data encoded, a task for each piece.
+
+        Raises:
+            DataError: one of them cannot be read.
+        """
+        try:
+            self.spark.sparkContext.parallelize(pieces, len(pieces)).foreach(encode_piece)
+        except Py4JJavaError as error:
+            raise translated(str(error)) from error
+
+    def _answered(self, requests: Sequence[PartRequest]) -> list[File]:
+        """Have the parts of queries evaluated, a task for each."""
+        asked = self.spark.sparkContext.parallelize(requests, len(requests))
+        return asked.map(answer).collect()
+
+    def _offsets(self, batch: int) -> list[str]:
+        """What Spark wrote down for a batch, a line for each source, without the time of it."""
         path = self.batches.layout.spark / "offsets" / str(batch)
         version, _, *offsets = path.read_text().split("\n")
-        return sha256("\n".join([version, *offsets]).encode()).hexdigest()
+        return [version, *offsets]
+
+    def _parts(self, offsets: Sequence[str]) -> dict[str, list[str]]:
+        """The parts of the streams that are read from topics, with those that are silent."""
+        _version, _files, *topics = offsets
+        found = parts_of(self.topics, topics)
+        for iri in found.keys() & self.sources.streams.keys():
+            found[iri].append(FILES)
+        return found
 
 
 class _Stopped(Exception):  # noqa: N818 - it is no error
@@ -133,11 +226,14 @@ def decode_rows(
     for record in batches:
         for text in record.column(0).to_pylist():
             piece = Piece(**json.loads(str(text)))
-            pane = decode_piece(piece, decodings[piece.stream])
+            pane = decoded(piece, decodings)
             yield pa.RecordBatch.from_pydict({"pane": [json.dumps(asdict(pane))]})
 
 
 _RAISED: Final = re.compile(r"headrace\.errors\.(\w+): (.+)")
+_PYTHON: Final = re.compile(r"^(\w+(?:Error|Exception): .+)", re.MULTILINE)
+_NO_ROOM: Final = "No space left on device"
+_TWICE: Final = "Multiple streaming queries are concurrently using"
 _RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineError, SettingError)}
 
 
@@ -146,8 +242,14 @@ def translated(text: str) -> HeadraceError:
 
     >>> translated("Traceback ...\nheadrace.errors.MachineError: no disk\n at org.apache...")
     MachineError('no disk')
+    >>> str(translated("Traceback ...\nKeyError: 'x'\n at org.apache...")).partition(";")[0]
+    "a mistake of Headrace, please report it: KeyError: 'x'"
     """
     raised = _RAISED.search(text)
     if raised and raised[1] in _RAISED_IN_TASKS:
         return _RAISED_IN_TASKS[raised[1]](raised[2])
-    return InternalError(f"the streaming query failed: {text}")
+    *_, said = _PYTHON.findall(text) or text.splitlines() or ["without a word"]
+    return InternalError(
+        f"a mistake of Headrace, please report it: {said}; all that Spark says of it is in "
+        "spark.log in the checkpoint"
+    )

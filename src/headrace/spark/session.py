@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headrace.errors import MachineError
+from headrace.errors import MachineError, SettingError
 from headrace.spark.java import find_java
 
 __all__ = ["SETTINGS", "SparkSession", "start"]
@@ -34,6 +35,7 @@ SETTINGS: Final[Mapping[str, str]] = {
         ".FileSystemBasedCheckpointFileManager"
     ),
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.permissions.umask-mode": "077",  # what a stream says is for its owner only
     "spark.speculation": "false",  # two attempts at one task would both write
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -45,15 +47,27 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 ON_A_CLUSTER: Final[Mapping[str, str]] = {
     # Other machines can reach the endpoints of a cluster: whoever uses them must know a secret.
+    # The secret itself is for spark-defaults.conf: what is set here, everyone sees in `ps`.
     "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
 }
 """What differs from `SETTINGS` where others can reach us."""
+_HERE_ONLY: Final = ("spark.driver.host", "spark.driver.bindAddress")
+_NO_SECRET: Final = "secret key must be specified"
 
 
 def active() -> SparkSession | None:
     """The session that runs in this process already, if there is one."""
     return SparkSession.getActiveSession()
+
+
+def kill(session: SparkSession) -> None:
+    """End Spark at once, whatever it is doing; a checkpoint survives that."""
+    gateway = session.sparkContext._gateway
+    if gateway is not None and gateway.proc is not None:
+        gateway.proc.kill()
+        gateway.proc.wait()
 
 
 def start(
@@ -72,22 +86,55 @@ def start(
 
     Raises:
         MachineError: there is no Java that Spark can use, or Spark does not start with it.
+        SettingError: the cluster asks for a secret, and none is set.
     """
     os.environ["JAVA_HOME"] = str(find_java().home)
-    os.environ["SPARK_LOCAL_IP"] = LOOPBACK
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master is None or "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    chosen = {**SETTINGS, **(ON_A_CLUSTER if master else {}), **(settings or {})}
+    if _is_here(master):
+        os.environ["SPARK_LOCAL_IP"] = LOOPBACK
+    else:  # machines of the cluster must reach this one: where, Spark knows, or spark-defaults.conf
+        chosen = {name: value for name, value in chosen.items() if name not in _HERE_ONLY}
     # With plain local[N] a task is never tried again: one killed worker would stop the query.
     local = f"local[{cores or '*'},4]"
     builder = SparkSession.Builder().master(master or local).appName("headrace")
-    chosen = SETTINGS if master is None else {**SETTINGS, **ON_A_CLUSTER}
-    for name, value in {**chosen, **(settings or {})}.items():
+    for name, value in chosen.items():
         builder = builder.config(name, value)
     try:
-        with _errors_to(log):
+        with _errors_to(log), _private():
             return builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
+        if _NO_SECRET in str(error):
+            raise SettingError(
+                f"{master} is used with a secret only: write spark.authenticate.secret with that "
+                "of the cluster to spark-defaults.conf, for your eyes only, and set SPARK_CONF_DIR "
+                "to the folder with that file"
+            ) from None
         said = log.read_text(errors="replace")[-TAIL:] if log and log.exists() else ""
         raise MachineError(f"Spark does not start: {error}\n{said}".rstrip()) from error
+
+
+def _is_here(master: str | None) -> bool:
+    """Whether all that Spark consists of is on this machine.
+
+    >>> _is_here(None), _is_here("spark://127.0.0.1:7077"), _is_here("spark://gate:7077")
+    (True, True, False)
+    """
+    if master is None or master.startswith("local"):
+        return True
+    return urlsplit(master).hostname in (LOOPBACK, "::1", "localhost")
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    """Let processes that are started meanwhile write files for their owner's eyes only."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager
@@ -99,8 +146,9 @@ def _errors_to(log: Path | None) -> Iterator[None]:
     sys.stderr.flush()
     kept = os.dup(2)
     try:
-        with log.open("ab") as file:
-            os.dup2(file.fileno(), 2)
+        file = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        os.dup2(file, 2)
+        os.close(file)
         yield
     finally:
         os.dup2(kept, 2)

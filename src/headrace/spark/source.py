@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 
 from headrace.pipeline.pieces import Piece, SourceLog
 from headrace.pipeline.streams import Sources
+from headrace.pipeline.tables import damaged
 
 FORMAT: Final = "headrace"
 SCHEMA: Final = "piece string"
@@ -58,10 +59,10 @@ def in_tasks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
 class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Tells Spark how many pieces there are; an offset is a number of pieces."""
 
-    def __init__(self, sources: Sources, log: Path, pieces_per_batch: int) -> None:
-        """Read the log of an earlier run, if there is one."""
+    def __init__(self, sources: Sources, log: SourceLog, pieces_per_batch: int) -> None:
+        """Go on with a log."""
         self.sources = sources
-        self.log = SourceLog(log)
+        self.log = log
         self.pieces_per_batch = pieces_per_batch
         self.ends = False
 
@@ -89,6 +90,9 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One task for each large piece, or for some small ones."""
+        if end["pieces"] > len(self.log.pieces):
+            problem = f"it has {len(self.log.pieces)} pieces, and Spark reads {end['pieces']}"
+            raise damaged(self.log.path, problem)
         pieces = self.log.pieces[start["pieces"] : end["pieces"]]
         return [PiecePartition(each) for each in in_tasks(pieces)]
 
@@ -100,7 +104,7 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class PieceSource(DataSource):
-    """All streams that are files, or become files; options `sources`, `log`, `pieces`."""
+    """All streams that are files; options `sources`, `log`, `committed`, `pieces`."""
 
     @classmethod
     def name(cls) -> str:
@@ -115,6 +119,6 @@ class PieceSource(DataSource):
         """Read the streams from where their log says."""
         return PieceReader(
             Sources.from_json(self.options["sources"]),
-            Path(self.options["log"]),
+            SourceLog(Path(self.options["log"]), int(self.options["committed"])),
             int(self.options["pieces"]),
         )

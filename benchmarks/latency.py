@@ -1,0 +1,216 @@
+"""How long after a window has closed its rows are in the sink, while stations report in real time.
+
+YABench's first experiment, live: a process adds observations to a file as they happen, so that
+event times are those of the clock; asked for are the temperatures above 50 degrees of the last 5
+seconds, every second. Timed is from the close of a window to the moment when its rows are durably
+in a file of JSON: that includes the wait for the next element, without which no window is known to
+be over. Afterwards the windows are computed from the file; each row must have come, and come once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+
+from _live import lateness_path, running, write_live
+from _yabench import INTERVAL, LIMIT, PER_OBSERVATION, STREAM, continuous
+
+from headrace.dialects import parse
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.results import Told
+from headrace.running import Job, RunnerKind, Voice, run_job
+from headrace.spark.session import start
+
+CORES = 2
+WIDTH = 5000
+RATES = (7000, 70_020)
+WARM_UP = 10_000
+"""Windows that close in so many milliseconds from the first are not timed."""
+QUIET = 3.0
+"""When so many seconds have passed after the last element, all that it closes should be there."""
+
+Rows = Counter[tuple[int, str]]
+"""When, and which observation."""
+
+
+@dataclass
+class Heard:
+    """What a run has told.
+
+    Attributes:
+        delays: milliseconds from the close of a window to its rows, by the close in milliseconds.
+        stages: milliseconds of each batch that had rows, by stage.
+        batches: how many there were.
+    """
+
+    delays: dict[int, float] = field(default_factory=dict)
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    batches: int = 0
+
+    def tell(self, _manifest: Manifest, told: Told) -> None:
+        """Look at the clock: sinks have what is told."""
+        now = time.time() * 1000
+        self.batches += 1
+        for report in told.reports:
+            for at in (report.times // 1000).tolist():
+                self.delays[at] = now - at
+        for stage, taken in told.spent.items() if told.reports else ():
+            self.stages.setdefault(stage, []).append(taken * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What was found out about one runner and one rate; times in milliseconds."""
+
+    runner: str
+    rate: int
+    windows: int
+    rows: int
+    recall: float
+    extra: int
+    p50: float
+    p99: float
+    worst: float
+    lateness: float
+    batches: int
+    stages: dict[str, float]
+    load: float
+
+
+def measured(folder: Path, runner: RunnerKind, rate: int, asked: argparse.Namespace) -> Figure:
+    """Run a stream live, and compute its windows afterwards."""
+    name = f"{runner}-{rate}"
+    source, out = folder / f"{name}.tnq", folder / f"{name}.ndjson"
+    source.touch()
+    heard = Heard()
+    job = Job(
+        [parse(continuous(WIDTH, asked.slide))],
+        {STREAM: [str(source)]},
+        outs=[str(out)],
+        once=False,
+        runner=runner,
+        interval=asked.interval[runner],
+    )
+    with running(write_live, source, rate // PER_OBSERVATION, asked.seconds) as writer:
+
+        def stop() -> None:
+            writer.join()
+            time.sleep(QUIET)
+            os.kill(os.getpid(), signal.SIGINT)  # as a user would
+
+        threading.Thread(target=stop, daemon=True).start()
+        run_job(job, Voice(print, print, heard.tell))
+    wanted, last = expected(source, asked.slide)
+    found = emitted(out, last)
+    first = min(heard.delays, default=0)
+    delays = [delay for at, delay in heard.delays.items() if first + WARM_UP <= at < last]
+    return Figure(
+        runner.value,
+        rate,
+        len(delays),
+        wanted.total(),
+        (wanted & found).total() / wanted.total(),
+        (found - wanted).total(),
+        median(delays),
+        quantiles(delays, n=100, method="inclusive")[98],
+        max(delays),
+        json.loads(lateness_path(source).read_text()),
+        heard.batches,
+        {stage: median(each) for stage, each in heard.stages.items()},
+        os.getloadavg()[0],
+    )
+
+
+def expected(source: Path, slide: int) -> tuple[Rows, int]:
+    """The rows of all windows that the stream has closed, and the time of its last element.
+
+    Nothing of the engine is used: an observation is on seven lines, and the times of windows
+    (close - width, close] are multiples of the slide.
+    """
+    rows = Rows()
+    time_of_last = 0
+    seen = ""
+    with source.open(encoding="utf-8") as file:
+        for line in file:
+            time_text, subject, predicate, *rest = line.split()
+            if predicate.endswith("#procedure>"):
+                seen = subject[1:-1]
+            elif predicate.endswith("#floatValue>"):
+                time_of_last = int(time_text)
+                if float(rest[0].split('"')[1]) > LIMIT:
+                    close = -(-time_of_last // slide) * slide
+                    rows.update((at, seen) for at in range(close, time_of_last + WIDTH, slide))
+    return Rows({row: n for row, n in rows.items() if row[0] < time_of_last}), time_of_last
+
+
+def emitted(out: Path, last: int) -> Rows:
+    """The rows that came of windows which closed before a time."""
+    lines = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    return Rows(
+        (line["at"], line["row"]["obs"]["value"])
+        for line in lines
+        if line["row"] and line["at"] < last
+    )
+
+
+def warmed_up(folder: Path) -> None:
+    """Let Spark answer once before the clock runs."""
+    source = folder / "warm-up.tnq"
+    write_live(source, 100, 1)
+    streams = {STREAM: [str(source)]}
+    job = Job([parse(continuous(WIDTH, INTERVAL))], streams, outs=[str(folder / "warm-up.ndjson")])
+    run_job(job, Voice(print, print))
+
+
+def main() -> None:
+    """Print the figures, and write them where asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path)
+    options.add_argument("--seconds", type=int, default=75, help="of stream, for each figure")
+    options.add_argument("--slide", type=int, default=INTERVAL, help="milliseconds")
+    options.add_argument("--rates", type=int, nargs="+", default=RATES, help="triples a second")
+    options.add_argument("--runners", nargs="+", type=RunnerKind, default=list(RunnerKind))
+    options.add_argument("--spark-interval", type=float, default=0.1, help="from look to look")
+    options.add_argument("--inline-interval", type=float, default=0.01, help="from look to look")
+    asked = options.parse_args()
+    asked.interval = {
+        RunnerKind.SPARK: asked.spark_interval,
+        RunnerKind.INLINE: asked.inline_interval,
+    }
+    print(
+        f"{'runner':7} {'triples/s':>9} {'windows':>7} {'rows':>9} {'recall':>6} {'extra':>5}"
+        f" {'p50':>8} {'p99':>8} {'worst':>8} {'writer late':>11} {'batches':>7} {'load':>5}"
+    )
+    figures = []
+    with TemporaryDirectory(prefix="headrace-latency-") as folder, ExitStack() as stack:
+        if RunnerKind.SPARK in asked.runners:
+            stack.callback(start(CORES, Path(folder) / "spark.log").stop)
+            warmed_up(Path(folder))
+        for runner in asked.runners:
+            for rate in asked.rates:
+                each = measured(Path(folder), runner, rate, asked)
+                figures.append(each)
+                print(
+                    f"{each.runner:7} {each.rate:9,} {each.windows:7} {each.rows:9,}"
+                    f" {each.recall:6.4f} {each.extra:5} {each.p50:5.0f} ms {each.p99:5.0f} ms"
+                    f" {each.worst:5.0f} ms {each.lateness:8.0f} ms {each.batches:7}"
+                    f" {each.load:5.1f}"
+                )
+                stages = (f"{stage} {taken:.0f}" for stage, taken in each.stages.items())
+                print(f"        a batch with rows, in ms: {', '.join(stages)}", flush=True)
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

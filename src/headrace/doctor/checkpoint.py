@@ -1,0 +1,380 @@
+"""What a checkpoint says of itself: whose it is, how far it has come, what is damaged, what to do.
+
+A manifest is whole if all that it names is there as it was written. A run can go on from a whole
+manifest only. If the last one is not whole and the one before is, `repair` takes the last batch
+back: what was written of it is set aside, and the next run does the batch again, to the same end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import xxhash
+
+from headrace.doctor import Finding, Status, is_ready, render
+from headrace.errors import DataError, HeadraceError, MachineError, SettingError
+from headrace.pipeline.deployment import LOCK, read_identity
+from headrace.pipeline.layout import Layout, sync_directory
+from headrace.pipeline.manifest import (
+    NOTHING,
+    Manifest,
+    QueryState,
+    StreamState,
+    batches_of,
+    read_manifest,
+)
+from headrace.pipeline.panes import Pane
+from headrace.pipeline.pieces import read_pieces
+from headrace.pipeline.sparklog import (
+    done,
+    metadata_of,
+    offsets_problem,
+    planned,
+    records,
+    spark_problems,
+)
+from headrace.pipeline.tables import IDENTITY, damaged, read_tables
+from headrace.rdf.times import iso_text
+from headrace.sinks.base import Mark
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ASIDE: Final = "taken-back"
+"""Where what was taken back is kept, for whoever wants to know what happened."""
+ANEW: Final = "put the file back from a copy, or start again in a new directory"
+_KAFKA: Final = "kafka://"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A manifest, or what is left of it.
+
+    Attributes:
+        batch: its batch.
+        final: whether it is that of the end of the input.
+        manifest: what it says, if it can be read.
+        problems: why a run cannot go on from it.
+        lost: the panes that a run makes again from their sources.
+    """
+
+    batch: int
+    final: bool
+    manifest: Manifest | None
+    problems: Sequence[str]
+    lost: Sequence[str] = ()
+
+    @property
+    def label(self) -> str:
+        """What its file is called."""
+        return f"{self.batch}.final" if self.final else str(self.batch)
+
+
+def main(directory: Path, console: Console | None = None, mend: bool = False) -> int:
+    """Print what there is to say of a checkpoint; the exit status is 1 if a run cannot go on.
+
+    Args:
+        directory: the checkpoint.
+        console: where to print.
+        mend: whether to repair it first, if it needs it.
+
+    Raises:
+        SettingError: it cannot be repaired.
+    """
+    from rich.console import Console  # noqa: PLC0415  # as for the machine
+
+    console = console or Console()
+    if mend:
+        console.print(repair(directory), highlight=False, markup=False, soft_wrap=True)
+    findings = list(examine(directory))
+    for finding in findings:
+        render(finding, console)
+    return 0 if is_ready(findings) else 1
+
+
+def examine(directory: Path) -> Iterator[Finding]:
+    """Look at a checkpoint, and change nothing."""
+    layout = Layout(directory.resolve())
+    identity = _identity(layout)
+    yield identity
+    if identity.status is Status.FAIL:
+        return
+    if _is_in_use(layout):
+        yield Finding(
+            "in use", Status.WARN, "a run is at work here", "look again when it has ended"
+        )
+    states = _states(layout)
+    if not states:
+        yield Finding("batches", Status.OK, "none yet: a run begins with its first batch")
+        yield from _of_spark(layout, None)
+        return
+    yield _of_last(states)
+    for problem in states[0].problems:
+        yield Finding("damage", Status.FAIL, problem, _remedy(layout, states))
+    for pane in states[0].lost:
+        yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
+    known = states[0].manifest
+    if known is not None:
+        yield from (_of_stream(iri, each) for iri, each in known.streams.items())
+        yield from (_of_query(name, each) for name, each in known.queries.items())
+    yield from _of_spark(layout, states[0])
+
+
+def repair(directory: Path) -> str:
+    """Take back the last batch, if it is damaged and that is safe; what was done, as text.
+
+    Raises:
+        SettingError: there is nothing that it is safe to do; the message says what else helps.
+    """
+    layout = Layout(directory.resolve())
+    identity = _identity(layout)
+    if identity.status is Status.FAIL:
+        raise SettingError(f"{identity.detail}; {identity.remedy}")
+    if _is_in_use(layout):
+        raise SettingError(f"{directory} is in use by a run; stop it first")
+    states = _states(layout)
+    if states and not states[0].problems and not _of_spark(layout, states[0]):
+        return "nothing is damaged"
+    reason = _not_mendable(layout, states)
+    if reason is not None:
+        raise SettingError(f"this cannot be repaired: {reason}; {ANEW}")
+    whole = next(state for state in states if not state.problems)
+    newer = states[: states.index(whole)]
+    for state in newer:
+        _set_aside(layout, layout.manifests / f"{state.label}.json")
+    for path in _beyond(layout, whole):
+        _set_aside(layout, path)
+    if layout.spark.is_dir() and not _is_json(metadata_of(layout)):
+        # Spark only wants to know its query again, and there is one query here.
+        metadata_of(layout).write_text(json.dumps({"id": str(uuid4())}))
+    return (
+        f"the next run goes on after batch {whole.label}; what came after it was set aside in "
+        f"{layout.directory / ASIDE}"
+    )
+
+
+def _beyond(layout: Layout, whole: State) -> Iterator[Path]:
+    """What Spark has written down that is damaged, or goes further than a manifest."""
+    assert whole.manifest is not None, "it is whole"
+    for batch, path in done(layout).items():
+        if batch > whole.batch or (batch == whole.batch and records(path) is None):
+            yield path
+    for batch, path in planned(layout).items():
+        next_one = batch == whole.batch + 1
+        if batch > whole.batch + 1 or (
+            next_one and offsets_problem(layout, batch, whole.manifest) is not None
+        ):
+            yield path
+
+
+def _set_aside(layout: Layout, path: Path) -> None:
+    kept = layout.directory / ASIDE / path.relative_to(layout.directory)
+    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.replace(kept)
+    sync_directory(path.parent)
+
+
+# -- what is there -------------------------------------------------------------------------------
+
+
+def _identity(layout: Layout) -> Finding:
+    if not layout.identity.exists():
+        problem = f"{layout.directory} has no {IDENTITY}: it is no checkpoint, or has lost it"
+        return Finding("identity", Status.FAIL, problem, ANEW)
+    try:
+        found = read_identity(layout.identity)
+    except MachineError as error:
+        return Finding("identity", Status.FAIL, _problem(error), ANEW)
+    detail = f"deployment {found.id}, made by Headrace {found.version}"
+    return Finding("identity", Status.OK, detail)
+
+
+def _is_in_use(layout: Layout) -> bool:
+    path = layout.directory / LOCK
+    if not path.exists():
+        return False
+    lock = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _states(layout: Layout) -> list[State]:
+    """Every manifest, the last one first."""
+    states = []
+    for batch in batches_of(layout):
+        if (layout.manifests / f"{batch}.final.json").exists():
+            states.append(_state(layout, batch, final=True))
+        states.append(_state(layout, batch, final=False))
+    return states
+
+
+def _state(layout: Layout, batch: int, final: bool) -> State:
+    try:
+        manifest = read_manifest(layout, batch, final)
+    except MachineError as error:
+        return State(batch, final, None, [_problem(error)])
+    if manifest is None:
+        return State(batch, final, None, [f"there is no manifest of batch {batch}"])
+    checks: list[Callable[[], object]] = [
+        *_files(layout, manifest),
+        partial(_check_log, layout, manifest.pieces),
+    ]
+    problems = [problem for check in checks if (problem := _tried(check)) is not None]
+    problems += [_short(name, mark) for name, mark in manifest.marks.items() if _short(name, mark)]
+    lost = []
+    for pane in manifest.panes:
+        if _tried(partial(read_tables, layout.panes / pane.name, pane.checksum)):
+            gone = _tried(partial(_check_source, pane))
+            lost += [] if gone else [str(layout.panes / pane.name)]
+            problems += [gone] if gone else []
+    if planned(layout):
+        problem = offsets_problem(layout, batch, manifest)
+        path = layout.spark / "offsets" / str(batch)
+        problems += [] if problem is None else [f"{path} is damaged: {problem}"]
+    return State(batch, final, manifest, problems, lost)
+
+
+def _files(layout: Layout, manifest: Manifest) -> Iterator[Callable[[], object]]:
+    """Reads each file that a manifest cannot do without."""
+    for folder, file in (
+        (layout.memories, manifest.memory),
+        (layout.results, manifest.told),
+        *((layout.memories, each) for each in manifest.snapshots.values()),
+    ):
+        if file is not None:
+            yield partial(read_tables, folder / file.name, file.checksum)
+
+
+def _tried(check: Callable[[], object]) -> str | None:
+    """What is wrong, if something is."""
+    try:
+        check()
+    except HeadraceError as error:
+        return _problem(error)
+    return None
+
+
+def _problem(error: HeadraceError) -> str:
+    """What an error says, without the advice to do what is being done."""
+    return str(error).partition("; `headrace doctor")[0]
+
+
+def _check_log(layout: Layout, committed: int) -> None:
+    found, _ = read_pieces(layout.source_log)
+    if len(found) < committed:
+        problem = f"it has {len(found)} pieces, and {committed} were read"
+        raise damaged(layout.source_log, problem)
+
+
+def _check_source(pane: Pane) -> None:
+    if pane.piece is None:
+        raise DataError("is lost, and came from a source that cannot be read again", pane.name)
+    if xxhash.xxh3_64_hexdigest(pane.piece.content()) != pane.source:
+        raise DataError("has changed since it was read, and a pane of it is lost", pane.piece.path)
+
+
+def _short(name: str, mark: Mark) -> str:
+    """What is missing of a sink that is a file or a directory."""
+    path = Path(name)
+    if isinstance(mark, int) and path.is_absolute():
+        size = path.stat().st_size if path.exists() else 0
+        return f"{path} has {size} bytes, and the run had written {mark}" if size < mark else ""
+    if isinstance(mark, str) and path.is_absolute():
+        label, _, count = mark.rpartition("/")
+        batch, ended, _ = label.partition(".")
+        last = f"part-{batch:0>10}" + ("_final" if ended else "")
+        parts = sum(each.stem <= last for each in path.glob("part-*.parquet"))
+        missing = parts < int(count)
+        return f"{path} has {parts} parts, and the run had written {count}" if missing else ""
+    return ""
+
+
+# -- what to say ---------------------------------------------------------------------------------
+
+
+def _of_last(states: Sequence[State]) -> Finding:
+    """How far it has come, and whether a run can go on from there."""
+    last = states[0]
+    if last.problems:
+        return Finding("batches", Status.FAIL, f"batch {last.label} is the last, and not whole")
+    if last.final:
+        return Finding(
+            "batches", Status.OK, f"batch {last.batch} was the last: the input has ended"
+        )
+    return Finding("batches", Status.OK, f"batch {last.batch} is the last: a run goes on after it")
+
+
+def _of_stream(iri: str, state: StreamState) -> Finding:
+    reached = "nowhere yet" if state.high is None else iso_text(state.high)
+    counted = f"{state.elements:,} elements, {state.late:,} late, {state.rejected:,} rejected"
+    return Finding("stream", Status.OK, f"<{iri}> has reached {reached}: {counted}")
+
+
+def _of_query(name: str, state: QueryState) -> Finding:
+    last = state.progress.last
+    reached = "not been evaluated yet" if last is None else f"reached {iso_text(last)}"
+    counted = f"{state.evaluations:,} evaluations, {state.failed:,} failed, {state.rows:,} rows"
+    if state.failure is not None:
+        remedy = "change the query: it then begins anew with what comes from now on"
+        return Finding("query", Status.WARN, f"'{name}' has stopped: {state.failure}", remedy)
+    return Finding("query", Status.OK, f"'{name}' has {reached}: {counted}")
+
+
+def _of_spark(layout: Layout, state: State | None) -> list[Finding]:
+    """What keeps Spark from going on, besides what keeps everyone."""
+    if not layout.spark.is_dir() or (state is not None and state.manifest is None):
+        return []
+    last = NOTHING if state is None or state.manifest is None else state.manifest
+    problems = [f"{path} is damaged: {problem}" for path, problem in spark_problems(layout, last)]
+    known = () if state is None else state.problems
+    remedy = _remedy(layout, [] if state is None else _states(layout))
+    return [
+        Finding("Spark", Status.FAIL, problem, remedy)
+        for problem in problems
+        if problem not in known
+    ]
+
+
+def _remedy(layout: Layout, states: Sequence[State]) -> str:
+    if _not_mendable(layout, states) is not None:
+        return ANEW
+    whole = next(state for state in states if not state.problems)
+    return (
+        f"`headrace doctor --checkpoint {layout.directory} --repair`: the next run then goes on "
+        f"after batch {whole.label}, and comes to the same results"
+    )
+
+
+def _not_mendable(layout: Layout, states: Sequence[State]) -> str | None:
+    """Why nothing can be taken back, if so."""
+    whole = next((state for state in states if not state.problems), None)
+    if whole is None or whole.manifest is None:
+        return "no manifest is whole"
+    if layout.spark.is_dir() and not planned(layout):
+        return f"{layout.spark} is lost; without Spark (--runner inline) the run goes on"
+    taken = whole is not states[0] or whole.batch < max(done(layout), default=-1)
+    sent = any(name.startswith(_KAFKA) for name in whole.manifest.marks)
+    if taken and sent and offsets_problem(layout, whole.batch + 1, whole.manifest) is not None:
+        return "what was sent to Kafka cannot be taken back, and the plan of that batch is lost"
+    return None
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,257 @@
+"""How a run is doing, in figures: for Python, and for Prometheus in a file or on a port."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import SettingError
+from headrace.pipeline.layout import Layout
+from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
+from headrace.pipeline.tables import unwritable
+from headrace.version import __version__
+
+LOOPBACK: Final = "127.0.0.1"
+PATH: Final = "/metrics"
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_MICROSECONDS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a run stands after a batch.
+
+    Attributes:
+        manifest: what has been committed; its counters go on from run to run.
+        seconds: how long the stages of the batch have taken.
+        state: how many bytes the next batch needs of those before it.
+    """
+
+    manifest: Manifest = NOTHING
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    state: int = 0
+
+    @property
+    def batch_seconds(self) -> float:
+        """How long the batch has taken."""
+        return sum(self.seconds.values())
+
+    @property
+    def elements(self) -> int:
+        """How many elements have come on all streams."""
+        return sum(each.elements for each in self.manifest.streams.values())
+
+    @property
+    def rows(self) -> int:
+        """How much all queries have emitted."""
+        return sum(each.rows for each in self.manifest.queries.values())
+
+    def lag(self, now: float) -> float | None:
+        """How many seconds the stream that is furthest behind is behind a time; none if empty."""
+        lags = [_lag(each, now) for each in self.manifest.streams.values()]
+        return max((each for each in lags if each is not None), default=None)
+
+
+def figures_of(layout: Layout, manifest: Manifest, seconds: Mapping[str, float]) -> Figures:
+    """How a run stands after a batch whose stages have taken some time."""
+    return Figures(manifest, dict(seconds), _state(layout, manifest))
+
+
+def _state(layout: Layout, manifest: Manifest) -> int:
+    kept = [layout.panes / pane.name for pane in manifest.panes]
+    kept += [layout.memories / each.name for each in manifest.snapshots.values()]
+    if manifest.memory is not None:
+        kept.append(layout.memories / manifest.memory.name)
+    # A pane that can be made again may have been lost.
+    return sum(path.stat().st_size for path in kept if path.exists())
+
+
+def _high(state: StreamState) -> float | None:
+    return None if state.high is None else state.high / _MICROSECONDS
+
+
+def _lag(state: StreamState, now: float) -> float | None:
+    high = _high(state)
+    return None if high is None else max(now - high, 0.0)
+
+
+# -- Prometheus --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric as Prometheus knows it: its name, what it says, and its value by label."""
+
+    name: str
+    kind: str
+    says: str
+    values: Sequence[tuple[Mapping[str, str], float]]
+
+
+_STREAMS: Final[tuple[tuple[str, str, str, Callable[[StreamState], float | None]], ...]] = (
+    ("headrace_elements_total", "counter", "Elements that have come.", lambda s: s.elements),
+    ("headrace_late_total", "counter", "Elements that missed a window.", lambda s: s.late),
+    ("headrace_rejected_total", "counter", "Elements not taken.", lambda s: s.rejected),
+    ("headrace_high_seconds", "gauge", "The event time reached, since the epoch.", _high),
+)
+_QUERIES: Final[tuple[tuple[str, str, str, Callable[[QueryState], float]], ...]] = (
+    ("headrace_evaluations_total", "counter", "Evaluations.", lambda q: q.evaluations),
+    ("headrace_failures_total", "counter", "Evaluations that failed.", lambda q: q.failed),
+    ("headrace_rows_total", "counter", "Rows or statements emitted.", lambda q: q.rows),
+    ("headrace_stopped", "gauge", "1 if the query has stopped.", lambda q: bool(q.failure)),
+)
+
+
+def measures(figures: Figures, now: float) -> Iterator[Measure]:
+    """All metrics of a run.
+
+    Args:
+        figures: how it stands.
+        now: seconds since the epoch.
+    """
+    manifest = figures.manifest
+    yield Measure("headrace_info", "gauge", "The version.", [({"version": __version__}, 1)])
+    for name, kind, says, of_stream in _STREAMS:
+        found = [(iri, of_stream(each)) for iri, each in manifest.streams.items()]
+        yield Measure(name, kind, says, _labelled("stream", found))
+    lags = [(iri, _lag(each, now)) for iri, each in manifest.streams.items()]
+    says = "How far the event time reached is behind the clock."
+    yield Measure("headrace_lag_seconds", "gauge", says, _labelled("stream", lags))
+    panes = [
+        (iri, float(sum(pane.stream == iri for pane in manifest.panes))) for iri in manifest.streams
+    ]
+    says = "Pieces of the stream that open windows hold."
+    yield Measure("headrace_open_panes", "gauge", says, _labelled("stream", panes))
+    for name, kind, says, of_query in _QUERIES:
+        states = [(query, of_query(each)) for query, each in manifest.queries.items()]
+        yield Measure(name, kind, says, _labelled("query", states))
+    yield Measure(
+        "headrace_batches_total", "counter", "Batches committed.", [({}, manifest.batch + 1)]
+    )
+    says = "How long the last batch has taken."
+    yield Measure("headrace_batch_seconds", "gauge", says, [({}, figures.batch_seconds)])
+    says = "How long each stage of the last batch has taken."
+    stages = _labelled("stage", figures.seconds.items())
+    yield Measure("headrace_stage_seconds", "gauge", says, stages)
+    says = "Bytes that the next batch needs of those before it."
+    yield Measure("headrace_state_bytes", "gauge", says, [({}, figures.state)])
+
+
+def _labelled(
+    label: str, values: Iterable[tuple[str, float | None]]
+) -> list[tuple[Mapping[str, str], float]]:
+    return [({label: name}, value) for name, value in values if value is not None]
+
+
+def exposition(every: Iterable[Measure]) -> str:
+    r"""Metrics in the text format of Prometheus; those without a value are left out.
+
+    >>> print(exposition([Measure("a_total", "counter", "Says.", [({"b": 'c"'}, 1)])]), end="")
+    # HELP a_total Says.
+    # TYPE a_total counter
+    a_total{b="c\""} 1
+    """
+    lines = []
+    for each in every:
+        if each.values:
+            lines += [f"# HELP {each.name} {each.says}", f"# TYPE {each.name} {each.kind}"]
+        for labels, value in each.values:
+            pairs = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+            lines.append(f"{each.name}{f'{{{pairs}}}' if pairs else ''} {value:.17g}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+# -- where they can be seen --------------------------------------------------------------------
+
+
+class Metrics:
+    """The metrics of a run, as they are now."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """Begin with nothing; a clock says seconds since the epoch."""
+        self._clock = clock
+        self._figures = Figures()
+
+    def hear(self, figures: Figures) -> None:
+        """Take note of a batch."""
+        self._figures = figures
+
+    def text(self) -> str:
+        """As Prometheus reads them."""
+        return exposition(measures(self._figures, self._clock()))
+
+
+def write_metrics(path: Path, metrics: Metrics) -> None:
+    """Write metrics to a file, which is never there in part.
+
+    Raises:
+        MachineError: it cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(metrics.text(), "utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+
+
+@contextmanager
+def serving(port: int, metrics: Metrics) -> Iterator[int]:
+    """Answer on a port of this machine, which nobody reaches from another; which port it is.
+
+    Args:
+        port: the port; any free one if zero.
+        metrics: what to answer with.
+
+    Raises:
+        SettingError: the port cannot be had.
+    """
+    try:
+        server = _Server((LOOPBACK, port), _Handler)
+    except (OSError, OverflowError) as error:
+        raise SettingError(f"cannot serve metrics on port {port}: {error}") from None
+    server.metrics = metrics
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client that never ends its request must not hold up the end
+    metrics: Metrics
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 10.0
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] != PATH:
+            self.send_error(404, f"metrics are at {PATH}")
+            return
+        content = self.server.metrics.text().encode()
+        self.send_response(200)
+        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing: standard error is for the user of the run."""

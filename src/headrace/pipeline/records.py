@@ -1,0 +1,53 @@
+"""JSON that a deployment believes: with a format and a checksum, so that damage is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from headrace.errors import MachineError
+from headrace.pipeline.tables import damaged
+
+FORMAT: Final = 1
+"""Of the files of a deployment; another one cannot be gone on with."""
+
+
+def sealed(record: Mapping[str, object]) -> bytes:
+    """A record as a line of JSON that says how it was written and what its checksum is.
+
+    >>> sealed({"id": "a"})
+    b'{"format": 1, "checksum": "725192948591416d", "record": {"id": "a"}}'
+    """
+    text = json.dumps(record)
+    checksum = xxhash.xxh3_64_hexdigest(text.encode())
+    return f'{{"format": {FORMAT}, "checksum": "{checksum}", "record": {text}}}'.encode()
+
+
+def unsealed(content: bytes, path: Path, place: str = "it") -> dict[str, Any]:
+    """The record in a line, if it is what was written to the last byte.
+
+    Args:
+        content: the line.
+        path: the file in which it stands.
+        place: what to call it there.
+
+    Raises:
+        MachineError: it is not, or was written by another version; the message says what to do.
+    """
+    try:
+        found = json.loads(content)
+        written, record = found["format"], found["record"]
+    except (ValueError, TypeError, KeyError):
+        raise damaged(path, f"{place} is not whole") from None
+    if written != FORMAT:
+        raise MachineError(
+            f"{path} has format {written}, and this version of Headrace reads format {FORMAT}; go "
+            "on with the version that wrote it, or start again in a new directory"
+        )
+    if sealed(record) != content:
+        raise damaged(path, f"{place} is not what its checksum says")
+    return dict(record)

@@ -1,0 +1,58 @@
+"""A registered query as its users meet it: where its results come out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+from headrace.dialects import Parsed
+from headrace.results.evaluations import Evaluation
+
+
+class Query:
+    """A registered query and what it has reported."""
+
+    def __init__(self, name: str, parsed: Parsed, settings: Mapping[str, str]) -> None:
+        """Begin with no results."""
+        self.name = name
+        self.settings = settings
+        self.parsed = parsed
+        self.error: str | None = None
+        self._results: deque[Evaluation] = deque()
+        self._callbacks: list[Callable[[Evaluation], None]] = []
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
+        """Call a function with each evaluation from now on, instead of keeping it."""
+        self._callbacks.append(callback)
+        return self
+
+    def results(self) -> Iterator[Evaluation]:
+        """The evaluations that have been reported and not been taken yet, in order."""
+        while self._results:
+            yield self._results.popleft()
+
+    async def __aiter__(self) -> AsyncIterator[Evaluation]:
+        """The evaluations as they come, until the input ends."""
+        while True:
+            for evaluation in self.results():
+                yield evaluation
+            if self._ended:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    def report(self, evaluation: Evaluation) -> None:
+        """Hand over an evaluation."""
+        if not self._callbacks:
+            self._results.append(evaluation)
+        for callback in self._callbacks:
+            callback(evaluation)
+        self._news.set()
+
+    def end(self) -> None:
+        """Say that there will be no more."""
+        self._ended = True
+        self._news.set()

@@ -1,0 +1,111 @@
+"""Runs that are killed at random moments, workers that die, and disks that are really full."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .jobs import Place, write_streams
+from .kill_run import killed_runs
+
+pytestmark = pytest.mark.slow
+
+KILLS = int(os.environ.get("HEADRACE_KILLS", "3"))
+SIZE = 200_000 if KILLS >= 20 else 4_000
+"""How many elements are replayed: so many that each kill finds something to interrupt."""
+
+
+@pytest.mark.spark
+def test_killed_runs_write_what_a_calm_one_writes(tmp_path: Path) -> None:
+    found = killed_runs(tmp_path, KILLS, SIZE, files=5 * KILLS)
+    assert found.same
+    assert found.kills == KILLS
+
+
+@pytest.mark.spark
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    streams = write_streams(tmp_path / "streams", 2_000, 20)
+    calm = Place(streams, tmp_path / "calm").prepared()
+    assert calm.run().exit_code == 0
+    place = Place(streams, tmp_path / "run", 2, "spark").prepared()
+    process = place.started()
+    killed = 0
+    while process.poll() is None:
+        if (place.checkpoint / "manifest" / f"{3 * killed + 1}.json").exists():
+            killed += _kill_workers(process.pid)
+        time.sleep(0.02)
+    assert process.communicate()[1].count("Traceback") == 0
+    assert process.returncode == 0
+    assert killed
+    found = place.written()
+    assert found.lines == calm.written().lines
+    assert found.rows.equals(calm.written().rows)
+
+
+def _kill_workers(session: int) -> int:
+    """Kill the workers that Spark has forked in a session, and say whether there were any."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,ppid=,args=", "-s", str(session)],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.splitlines()
+    rows = [line.split(maxsplit=2) for line in listed]
+    daemons = {pid for pid, _, arguments in rows if arguments.endswith("-m pyspark.daemon")}
+    workers = [int(pid) for pid, parent, _ in rows if parent in daemons]
+    for worker in workers:
+        try:
+            os.kill(worker, signal.SIGKILL)
+        except ProcessLookupError:
+            continue  # it was done
+    return bool(workers)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, of a size that can be changed."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip("only root can make a disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("size", [60, 140])
+def test_a_full_disk_is_named_and_the_run_goes_on(
+    size: int, small_disk: Path, tmp_path: Path
+) -> None:
+    streams = write_streams(tmp_path / "streams", 300, 20)
+    calm = Place(streams, tmp_path / "calm").prepared()
+    assert calm.run().exit_code == 0
+    _resize(small_disk, f"{size}k")
+    place = Place(streams, small_disk / "run")
+    process = place.started()  # in this process, maps of its files would keep the disk busy
+    said = process.communicate()[1]
+    assert process.returncode == 1, said
+    assert "Traceback" not in said
+    problem, found, remedy = said.partition("No space left on device")
+    assert found
+    assert str(small_disk) in problem
+    assert "run" in remedy
+    _resize(small_disk, "100m")
+    process = place.started()
+    said = process.communicate()[1]
+    assert process.returncode == 0, said
+    assert place.written() == calm.written()
+
+
+def _resize(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)

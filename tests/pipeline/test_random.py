@@ -1,0 +1,66 @@
+"""Random queries over random streams: a pipeline gives what the engine gives, in any parts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from headrace.pipeline.local import LocalRunner
+from headrace.scenarios import Scenario, ScenarioQuery
+from headrace.testing import Played, play
+from tests.continuous.generators import Case, cases
+from tests.pipeline.scenarios import Deployed
+
+pytestmark = pytest.mark.slow
+CASES = int(os.environ.get("HEADRACE_FUZZ", "200")) // 2
+
+
+def deployed(case: Case, lines: int, pieces: int, partitions: int) -> Played:
+    scenario = Scenario(
+        "case",
+        "a random case",
+        queries=(ScenarioQuery("q1", case.dialect, case.text),),
+        settings=case.settings,
+        static=case.static or {},
+        streams={iri: tuple(text.splitlines()) for iri, text in case.inputs.items()},
+    )
+    with tempfile.TemporaryDirectory() as name:
+        several = Deployed([scenario], Path(name), lines, partitions)
+        return several.played(lambda b, s: LocalRunner(b, s, pieces).run())["case"]
+
+
+def told(played: Played) -> list[str]:
+    """What was late and what was rejected, in one order: a pipeline tells of it batch by batch."""
+    late = [
+        f"late {each.stream} {each.element.time} {quad}"
+        for each in played.late
+        for quad in each.element.quads
+    ]
+    rejected = [
+        f"rejected {each.stream} {each.element and each.element.time}" for each in played.rejected
+    ]
+    return sorted(late + rejected)
+
+
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases(), st.sampled_from([(0, 0), (1, 1), (3, 2)]), st.sampled_from([1, 2, 3]))
+def test_a_pipeline_gives_what_the_engine_gives(
+    case: Case, cut: tuple[int, int], partitions: int
+) -> None:
+    assume(any(case.inputs.values()))
+    expected = play(
+        {"q1": case.text},
+        case.inputs,
+        static=case.static,
+        settings=case.settings,
+        dialect=case.dialect,
+    )
+    found = deployed(case, *cut, partitions)
+    assert found.evaluations == expected.evaluations
+    assert found.counters == expected.counters
+    assert told(found) == told(expected)
