@@ -36,8 +36,8 @@ WIDTH = 5000
 RATES = (7000, 70_020)
 WARM_UP = 10_000
 """Windows that close in so many milliseconds from the first are not timed."""
-QUIET = 3.0
-"""When so many seconds have passed after the last element, all that it closes should be there."""
+PATIENCE = 60.0
+"""So many seconds after the last element, what it closes must be there."""
 
 Rows = Counter[tuple[int, str]]
 """When, and which observation."""
@@ -105,7 +105,10 @@ def measured(folder: Path, runner: RunnerKind, rate: int, asked: argparse.Namesp
 
         def stop() -> None:
             writer.join()
-            time.sleep(QUIET)
+            given_up = time.monotonic() + PATIENCE
+            last_close = (_time_of_last(source) - 1) // asked.slide * asked.slide
+            while last_close not in heard.delays and time.monotonic() < given_up:
+                time.sleep(0.1)
             os.kill(os.getpid(), signal.SIGINT)  # as a user would
 
         threading.Thread(target=stop, daemon=True).start()
@@ -151,6 +154,12 @@ def expected(source: Path, slide: int) -> tuple[Rows, int]:
                     close = -(-time_of_last // slide) * slide
                     rows.update((at, seen) for at in range(close, time_of_last + WIDTH, slide))
     return Rows({row: n for row, n in rows.items() if row[0] < time_of_last}), time_of_last
+
+
+def _time_of_last(source: Path) -> int:
+    with source.open("rb") as file:
+        file.seek(-1000, os.SEEK_END)
+        return int(file.read().splitlines()[-1].partition(b"\t")[0])
 
 
 def emitted(out: Path, last: int) -> Rows:

@@ -165,8 +165,7 @@ def show(settled: Sequence[Sample]) -> bool:
     """Print the figures of a run that has warmed up; whether memory is flat."""
     last = settled[-1]
     minutes = last.minute - settled[0].minute
-    triples = last.elements
-    print(f"{triples:,} elements in {last.minute:.1f} minutes, {last.batch} batches")
+    print(f"{last.elements:,} elements in {last.minute:.1f} minutes, {last.batch} batches")
     values: dict[str, Callable[[Sample], float]] = {
         "driver, MB": lambda each: each.memory[Role.DRIVER],
         "workers, MB": lambda each: each.memory[Role.WORKERS],

@@ -35,10 +35,11 @@ from _yabench import BODY, HEAD, PREFIX, STREAM, Observation, continuous, genera
 
 from headrace.dialects import parse
 from headrace.engine import Engine
-from headrace.kernel.arriving import with_highs
-from headrace.kernel.columns import INSTANT, POSITION, QUADS, TIME
+from headrace.kernel.arriving import Gate
+from headrace.kernel.columns import ARRIVALS, HIGH, INSTANT, POSITION, QUADS, TIME
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.grid import NEVER
 from headrace.kernel.reports import Report
 from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel
@@ -166,7 +167,9 @@ class Run:
 def prepared(data: bytes, period: int, slide: int) -> Run:
     """A stream in the kernel's own form, a batch for each so many milliseconds of it."""
     read = read_timed_columns(data)
-    statements, _ = with_highs(read, None)
+    _, highs = Gate().passed(read.elements[TIME].to_numpy(), None)
+    before = pl.Series(HIGH, highs[read.statements[POSITION].to_numpy()]).replace(NEVER, None)
+    statements = read.statements.with_columns(before).select(*ARRIVALS)
     batches = []
     for _, part in statements.group_by(pl.col(TIME) // (1000 * period), maintain_order=True):
         counted = part.with_columns(pl.col(POSITION) - part[POSITION][0])

@@ -86,6 +86,7 @@ def test_a_finding_is_printed_with_its_remedy_below() -> None:
     lines = printed(Finding("Java", Status.FAIL, "none", "get [one]")).splitlines()
     assert lines[0].split() == ["fail", "Java", "none"]
     assert lines[1].strip() == "get [one]"
+    assert "[red]" in printed(Finding("query", Status.WARN, "it is not [red]", "change it"))
 
 
 def test_spark_that_does_not_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:

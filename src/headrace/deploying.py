@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
@@ -23,6 +25,9 @@ from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
 from headrace.rdf.timestamps import SAID_TIME
 from headrace.sinks.base import Sink
+
+_LOOK: Final = 0.2
+"""Seconds from one look at the receivers to the next."""
 
 
 def setup_of(  # noqa: PLR0913 - each is a part of it
@@ -153,6 +158,45 @@ def _receiver(source: Declared, deployment: Deployment) -> Iterator[Receiver]:
             yield receiver
         finally:
             receiver.stop()
+
+
+@contextmanager
+def watching(
+    receivers: Sequence[Receiver], stop: Callable[[], None], note: Callable[[str], None]
+) -> Iterator[None]:
+    """Tell what keeps receivers from receiving, and end the run when one has given up.
+
+    Args:
+        receivers: those that are at work.
+        stop: ends the run.
+        note: tells the user something.
+
+    Raises:
+        HeadraceError: why a receiver has given up.
+    """
+    ended = threading.Event()
+
+    def watch() -> None:
+        told: dict[Receiver, str | None] = {}
+        while not ended.wait(_LOOK):
+            for receiver in receivers:
+                if receiver.problem is not None:
+                    stop()  # again and again: it may not have begun yet
+                trouble = receiver.trouble
+                if trouble is not None and trouble != told.get(receiver):
+                    note(f"cannot receive from {receiver.source} now: {trouble}")
+                told[receiver] = trouble
+
+    thread = threading.Thread(target=watch, name="watch receivers", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    for receiver in receivers:
+        if receiver.problem is not None:
+            raise receiver.problem
 
 
 def version_of(static: Quads) -> str:

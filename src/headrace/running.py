@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,15 +10,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.background.config import ServiceConfig
-from headrace.deploying import received, setup_of, topics_of
+from headrace.deploying import received, setup_of, topics_of, watching
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, InternalError, MachineError, SettingError
-from headrace.ingest.receiving import Receiver
+from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
@@ -31,12 +27,13 @@ from headrace.pipeline.layout import Layout
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.messages import TopicSource
-from headrace.pipeline.metrics import Figures, Metrics, figures_of, serving, write_metrics
+from headrace.pipeline.metrics import Watch, figures_of, measuring
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticFile, StaticFiles, StaticPiece
+from headrace.pipeline.stopping import stopping
 from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, Sources, declared, files_of
 from headrace.pipeline.tables import unwritable
 from headrace.rdf.formats import format_of_path
@@ -144,13 +141,11 @@ class Voice:
     note: Callable[[str], None]
     show: Callable[[str], object]
     tell: Tell = lambda _manifest, _told: None
-    watch: Callable[[Figures], None] = lambda _figures: None
+    watch: Watch = lambda _figures: None
     phase: Callable[[str], None] = lambda _text: None
 
 
 _SHOWN: Final = 3
-_LOOK: Final = 0.2
-"""Seconds from one look at the receivers to the next."""
 
 
 def run_job(job: Job, voice: Voice) -> Outcome:
@@ -173,7 +168,8 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             deployment.layout.static,
             deployment.seed,
         )
-        hearing = _Hearing(deployment.layout, voice, _measuring(job, voice, stack))
+        watchers = stack.enter_context(measuring(job.metrics, voice.note))
+        hearing = _Hearing(deployment.layout, voice, watchers)
         around = _Around(engine.around(), static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -185,19 +181,17 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         static.encode = runner.encode
         for note in notes(job, static):
             voice.note(note)
-        watching = _watching(receivers, runner, voice.note)
-        with _stopping(runner, voice.note) as stopped, watching:
+        watched = watching(receivers, runner.stop, voice.note)
+        with stopping(runner, voice.note) as stopped, watched:
             last = runner.run()
         batches.settle()
-    return _outcome(last, engine, hearing.reasons, ended=not stopped.is_set())
+    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped.is_set())
 
 
 class _Hearing:
     """Hears of each batch, and passes on what others want to know of it."""
 
-    def __init__(
-        self, layout: Layout, voice: Voice, watchers: Sequence[Callable[[Figures], None]]
-    ) -> None:
+    def __init__(self, layout: Layout, voice: Voice, watchers: Sequence[Watch]) -> None:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
         self._layout = layout
@@ -211,39 +205,6 @@ class _Hearing:
         figures = figures_of(self._layout, manifest, told.spent if self.at_work else {})
         for watch in self._watchers:
             watch(figures)
-
-
-def _measuring(job: Job, voice: Voice, stack: ExitStack) -> list[Callable[[Figures], None]]:
-    """Let metrics be seen where a job wants them; what must hear of each batch for that."""
-    if not job.metrics:
-        return []
-    metrics = Metrics()
-    watchers: list[Callable[[Figures], None]] = [metrics.hear]
-    for place in job.metrics:
-        if place.isdecimal():
-            port = stack.enter_context(serving(int(place), metrics))
-            voice.note(f"metrics are at http://127.0.0.1:{port}/metrics")
-        else:
-            watchers.append(_metrics_file(Path(place), metrics, voice.note))
-    return watchers
-
-
-def _metrics_file(
-    path: Path, metrics: Metrics, note: Callable[[str], None]
-) -> Callable[[Figures], None]:
-    """Writes metrics to a file after each batch; if that fails, the run goes on."""
-    told = ""
-
-    def write(_figures: Figures) -> None:
-        nonlocal told
-        try:
-            write_metrics(path, metrics)
-        except MachineError as error:
-            if str(error) != told:
-                note(str(error))
-            told = str(error)
-
-    return write
 
 
 @contextmanager
@@ -419,7 +380,7 @@ def _runner(
 @contextmanager
 def _session(job: Job, directory: Path, *, reads_kafka: bool) -> Iterator[SparkSession]:
     """A session that is stopped afterwards, unless it was there before."""
-    from headrace.spark.session import active, kill, start  # noqa: PLC0415
+    from headrace.spark.session import active, start  # noqa: PLC0415
 
     running = active()
     if running is not None:
@@ -438,77 +399,11 @@ def _session(job: Job, directory: Path, *, reads_kafka: bool) -> Iterator[SparkS
     try:
         yield session
     except KeyboardInterrupt:
-        kill(session)  # stopping it would wait for the batch
-        raise
+        raise  # stopping it would wait for the batch; without this process it ends by itself
     except BaseException:
         session.stop()
         raise
     session.stop()
-
-
-@contextmanager
-def _watching(
-    receivers: Sequence[Receiver], runner: _Runner, note: Callable[[str], None]
-) -> Iterator[None]:
-    """Tell what keeps receivers from receiving, and end the run when one has given up."""
-    ended = threading.Event()
-
-    def watch() -> None:
-        told: dict[Receiver, str | None] = {}
-        while not ended.wait(_LOOK):
-            for receiver in receivers:
-                if receiver.problem is not None:
-                    runner.stop()  # again and again: it may not have begun yet
-                trouble = receiver.trouble
-                if trouble is not None and trouble != told.get(receiver):
-                    note(f"cannot receive from {receiver.source} now: {trouble}")
-                told[receiver] = trouble
-
-    thread = threading.Thread(target=watch, name="watch receivers", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    for receiver in receivers:
-        if receiver.problem is not None:
-            raise receiver.problem
-
-
-@contextmanager
-def _stopping(runner: _Runner, note: Callable[[str], None]) -> Iterator[threading.Event]:
-    """Let the first Ctrl-C, or a polite kill, end a run after its batch; the next ends it now.
-
-    Yields:
-        What tells whether that has happened.
-    """
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-    kinds = (signal.SIGINT, signal.SIGTERM)
-    before = {kind: signal.getsignal(kind) for kind in kinds}
-
-    def end() -> None:
-        note("stopping after this batch; Ctrl-C again stops now")
-        runner.stop()
-
-    def stop(_kind: int, _frame: FrameType | None) -> None:
-        stopped.set()
-        # Not those of before: that of Spark would talk to it in the midst of another talk.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # A handler must not wait: the thread that it interrupts may hold what it would wait for.
-        threading.Thread(target=end, daemon=True).start()
-
-    try:
-        for each in kinds:
-            signal.signal(each, stop)
-        yield stopped
-    finally:
-        for each in kinds:
-            signal.signal(each, before[each])
 
 
 def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: bool) -> Outcome:

@@ -329,6 +329,19 @@ def test_doctor_takes_back_the_end_of_the_input(run: Stopped) -> None:
     assert run.place.written() == run.calm
 
 
+@pytest.mark.parametrize("how", [truncated, flipped], ids=named)
+def test_a_run_that_ended_well_may_have_said_so_in_vain(how: Damage, run: Stopped) -> None:
+    run.place.run()
+    how(run.layout.settled)
+    done = run.place.run()
+    assert done.exit_code == 1
+    assert f"{run.layout.settled} is damaged" in done.stderr
+    assert "--repair" in said(run.place.checkpoint)[1]
+    assert said(run.place.checkpoint, mend=True)[0] == 0
+    assert run.place.run().exit_code == 0
+    assert run.place.written() == run.calm
+
+
 def test_doctor_on_what_is_no_checkpoint_and_on_one_in_use(run: Stopped, tmp_path: Path) -> None:
     assert "it is no checkpoint, or has lost it" in said(tmp_path)[1]
     open_deployment(tmp_path / "new").close()
@@ -362,7 +375,7 @@ def on_spark(made_on_spark: Stopped) -> Stopped:
 
 def wrong_pieces(path: Path) -> None:
     *lines, offsets = path.read_text().split("\n")
-    path.write_text("\n".join([*lines, json.dumps({"pieces": json.loads(offsets)["pieces"] - 2})]))
+    path.write_text("\n".join([*lines, json.dumps({"pieces": json.loads(offsets)["pieces"] - 3})]))
 
 
 NAMES = ("offsets/3", "offsets/2", "commits/2", "metadata")
@@ -411,9 +424,19 @@ def test_a_lost_manifest_is_missed_on_spark(on_spark: Stopped) -> None:
     done = on_spark.place.run()
     assert done.exit_code == 1
     assert f"{path} is damaged: it is missing" in done.stderr
+    assert "--repair" in said(on_spark.place.checkpoint)[1]
     assert said(on_spark.place.checkpoint, mend=True)[0] == 0
     assert on_spark.place.run().exit_code == 0
     assert on_spark.place.written().lines == on_spark.calm.lines
+
+
+@pytest.mark.spark
+def test_the_order_of_topics_is_checked(on_spark: Stopped) -> None:
+    flipped(on_spark.layout.topics)
+    done = on_spark.place.run()
+    assert done.exit_code == 1
+    assert f"{on_spark.layout.topics} is damaged" in done.stderr
+    assert str(on_spark.layout.topics) in said(on_spark.place.checkpoint)[1]
 
 
 @pytest.mark.spark

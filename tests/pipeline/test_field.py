@@ -12,7 +12,8 @@ from tests.shared import needs_data
 
 pytestmark = [pytest.mark.slow, needs_data("csrbench"), needs_data("yabench-streams")]
 
-MANNERS = [(pieces, partitions) for pieces in (1, 10, 0) for partitions in (1, 2, 4)]
+MANNERS = [(1, 2), (10, 4), (0, 1)]
+"""How many files are in a batch, and how many parts there are."""
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.streams import Sources
-from headrace.scenarios import Scenario, problems
+from headrace.scenarios import problems
 from tests.pipeline.scenarios import Deployed, Run, in_groups
 
 GROUPS = in_groups()
@@ -29,33 +30,37 @@ def differences(deployed: Deployed, run: Run) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("partitions", [1, 2, 4])
-@pytest.mark.parametrize(("lines", "pieces"), [(0, 0), (1, 1), (1, 10), (3, 2)])
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].name)
+@pytest.mark.parametrize(
+    ("lines", "pieces", "partitions"),
+    [(0, 0, 2), (1, 40, 1), (1, 10, 4)],
+    ids=["everything, 2 parts", "small batches", "smaller batches, 4 parts"],
+)
 def test_batches_and_parts_make_no_difference(
-    group: list[Scenario], lines: int, pieces: int, partitions: int, tmp_path: Path
+    lines: int, pieces: int, partitions: int, tmp_path: Path
 ) -> None:
-    if len(group) > 1 and pieces == 1:
-        pieces = 40  # a batch for each of hundreds of files takes long, and shows no more
-    deployed = Deployed(group, tmp_path, lines, partitions)
-    assert differences(deployed, lambda b, s: to_its_end(b, s, pieces)) == {}
+    for number, group in enumerate(GROUPS):
+        # A batch for each of hundreds of files takes long, and shows no more.
+        most = pieces if len(group) > 1 else pieces // 10
+        deployed = Deployed(group, tmp_path / str(number), lines, partitions)
+        assert differences(deployed, partial(to_its_end, pieces=most)) == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("partitions", [1, 2])
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0].name)
-def test_a_new_process_for_every_batch_makes_no_difference(
-    group: list[Scenario], partitions: int, tmp_path: Path
-) -> None:
-    deployed = Deployed(group, tmp_path, 1, partitions)
-    pieces = 40 if len(group) > 1 else 1
+def test_a_new_process_for_every_batch_makes_no_difference(tmp_path: Path) -> None:
+    for number, group in enumerate(GROUPS):
+        deployed = Deployed(group, tmp_path / str(number), 1, 1 + number % 2)
 
-    def run(batches: Batches, sources: Sources) -> Manifest:
-        log = SourceLog(batches.layout.source_log)
-        sources.look(log, complete=True)
-        while batches.last().pieces < len(log.pieces):
-            LocalRunner(batches, sources, pieces).step(log)
-            batches = deployed.batches(batches.deployment, sources)
-        return batches.last() if batches.setup.live else batches.finish()
+        def run(
+            batches: Batches,
+            sources: Sources,
+            deployed: Deployed = deployed,
+            pieces: int = 60 if len(group) > 1 else 1,
+        ) -> Manifest:
+            log = SourceLog(batches.layout.source_log)
+            sources.look(log, complete=True)
+            while batches.last().pieces < len(log.pieces):
+                LocalRunner(batches, sources, pieces).step(log)
+                batches = deployed.batches(batches.deployment, sources)
+            return batches.last() if batches.setup.live else batches.finish()
 
-    assert differences(deployed, run) == {}
+        assert differences(deployed, run) == {}

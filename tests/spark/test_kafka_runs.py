@@ -6,23 +6,13 @@ import json
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
-from headrace.deploying import setup_of
-from headrace.dialects import parse
-from headrace.engine import Engine
-from headrace.errors import DataError, MachineError
-from headrace.pipeline.batches import Batches
-from headrace.pipeline.deployment import open_deployment
-from headrace.pipeline.manifest import Manifest
-from headrace.pipeline.messages import topic_source
-from headrace.pipeline.streams import Sources, declared
+from headrace.errors import MachineError
 from headrace.spark import kafka
-from headrace.spark.kafka import add_connector, connector
-from headrace.spark.run import Pace, Runner
+from headrace.spark.kafka import connector
 from tests.brokers.kafka import PATIENCE, KafkaBroker
 from tests.live import (
     QUERIES,
@@ -132,48 +122,29 @@ def test_a_topic_gives_what_its_elements_give_in_a_file(
     assert len(list((tmp_path / "run" / "spark" / "offsets").glob("[0-9]*"))) > 1
 
 
-def test_messages_that_are_gone_are_missed(
-    spark: SparkSession, kafka_broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_messages_that_are_gone_are_missed(kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
 
-    topic = topic_of(kafka_broker, 1)
+    topic, out = topic_of(kafka_broker, 1), tmp_path / "out.ndjson"
+    arguments = (
+        *(*QUERIES, "--stream", f"s=kafka://{kafka_broker.address}/{topic}"),
+        *("--checkpoint", str(tmp_path / "run"), "--out", str(out)),
+    )
     produce(kafka_broker, topic, elements(0, 100), 1)
-    first = run_until_a_batch(spark, kafka_broker, topic, tmp_path)
-    assert first.streams["s"].elements == 100
+    with live_run(tmp_path / "log", *arguments) as first:
+        first.until(lambda: instants_of(out) >= 1)
+        assert first.stop() == 0, first.said()
+    told = lines_of(out)
     produce(kafka_broker, topic, elements(100, 200), 1)
     admin = AdminClient({"bootstrap.servers": kafka_broker.address, "log_level": 0})
     for deleted in admin.delete_records([TopicPartition(topic, 0, 150)]).values():
         deleted.result(PATIENCE)
-    with pytest.raises(DataError, match=f"are gone that were not read yet: .*/{topic} has"):
-        run_until_a_batch(spark, kafka_broker, topic, tmp_path)
-
-
-def run_until_a_batch(
-    spark: SparkSession, broker: KafkaBroker, topic: str, folder: Path
-) -> Manifest:
-    """Go on with a live run that is stopped after its next batch."""
-    add_connector(spark)
-    source = declared(f"kafka://{broker.address}/{topic}")
-    engine = Engine()
-    engine.stream("s")
-    engine.register_parsed(parse(QUERIES[0], None), "pairs")
-    around = engine.around()
-    with open_deployment(folder / "run") as deployment:
-        setup = setup_of(
-            deployment, engine.plans(), {"s": [source]}, lambda: ("", around), sinks={}
-        )
-        at_work: list[Runner] = []
-
-        def stop(*_: object) -> None:
-            for each in at_work:
-                Thread(target=each.stop).start()  # it waits for the batch that is told of here
-
-        batches = Batches(deployment, setup, stop)
-        pace = Pace(interval=0.1)
-        at_work.append(Runner(spark, batches, Sources({}), pace, [topic_source("s", source)]))
-        return at_work[0].run()
+    with live_run(tmp_path / "log", *arguments) as second:
+        assert second.ended() == 1, second.said()
+    assert f"/{topic} has deleted them, or was made again" in " ".join(second.said().split())
+    assert "org.apache" not in second.said()
+    assert lines_of(out) == told
 
 
 def test_a_killed_run_goes_on_and_every_result_is_there_once(

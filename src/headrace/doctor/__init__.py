@@ -72,9 +72,13 @@ def main(console: Console | None = None, start_spark: bool = True) -> int:
 
 def render(finding: Finding, console: Console) -> None:
     """Print a finding in one line, and its remedy in another."""
+    from rich.markup import escape  # noqa: PLC0415  # as in main
+
     colour = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}[finding.status]
     mark = f"[{colour}]{finding.status.value:<4}[/]"
-    console.print(f"{mark}  {finding.name:<9} {finding.detail}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{mark}  {finding.name:<9} {escape(finding.detail)}", highlight=False, soft_wrap=True
+    )
     if finding.remedy:
         console.print(f"{'':16}{finding.remedy}", highlight=False, markup=False, soft_wrap=True)
 

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +33,8 @@ from headrace.pipeline.manifest import (
 )
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import read_pieces
+from headrace.pipeline.records import unsealed
+from headrace.pipeline.settled import settled_marks
 from headrace.pipeline.sparklog import (
     done,
     metadata_of,
@@ -111,6 +113,9 @@ def examine(directory: Path) -> Iterator[Finding]:
         yield Finding(
             "in use", Status.WARN, "a run is at work here", "look again when it has ended"
         )
+    topics = _unsealed(layout.topics)
+    if topics is not None:
+        yield Finding("damage", Status.FAIL, topics, ANEW)
     states = _states(layout)
     if not states:
         yield Finding("batches", Status.OK, "none yet: a run begins with its first batch")
@@ -119,6 +124,9 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield _of_last(states)
     for problem in states[0].problems:
         yield Finding("damage", Status.FAIL, problem, _remedy(layout, states))
+    unsettled = _unsettled(layout)
+    if unsettled is not None:
+        yield Finding("damage", Status.FAIL, unsettled, _remedy(layout, states))
     for pane in states[0].lost:
         yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
     known = states[0].manifest
@@ -141,7 +149,9 @@ def repair(directory: Path) -> str:
     if _is_in_use(layout):
         raise SettingError(f"{directory} is in use by a run; stop it first")
     states = _states(layout)
-    if states and not states[0].problems and not _of_spark(layout, states[0]):
+    unsettled = _unsettled(layout)
+    damaged_elsewhere = unsettled or _of_spark(layout, states[0] if states else None)
+    if states and not states[0].problems and not damaged_elsewhere:
         return "nothing is damaged"
     reason = _not_mendable(layout, states)
     if reason is not None:
@@ -152,6 +162,8 @@ def repair(directory: Path) -> str:
         _set_aside(layout, layout.manifests / f"{state.label}.json")
     for path in _beyond(layout, whole):
         _set_aside(layout, path)
+    if unsettled is not None:  # the last batch is then published again, as after a crash
+        _set_aside(layout, layout.settled)
     if layout.spark.is_dir() and not _is_json(metadata_of(layout)):
         # Spark only wants to know its query again, and there is one query here.
         metadata_of(layout).write_text(json.dumps({"id": str(uuid4())}))
@@ -228,12 +240,14 @@ def _state(layout: Layout, batch: int, final: bool) -> State:
         return State(batch, final, None, [_problem(error)])
     if manifest is None:
         return State(batch, final, None, [f"there is no manifest of batch {batch}"])
+    settled = None if _unsettled(layout) else settled_marks(layout, manifest)
+    needed = manifest if settled is None else replace(manifest, told=None, marks=settled)
     checks: list[Callable[[], object]] = [
-        *_files(layout, manifest),
+        *_files(layout, needed),
         partial(_check_log, layout, manifest.pieces),
     ]
     problems = [problem for check in checks if (problem := _tried(check)) is not None]
-    problems += [_short(name, mark) for name, mark in manifest.marks.items() if _short(name, mark)]
+    problems += [_short(name, mark) for name, mark in needed.marks.items() if _short(name, mark)]
     lost = []
     for pane in manifest.panes:
         if _tried(partial(read_tables, layout.panes / pane.name, pane.checksum)):
@@ -245,6 +259,16 @@ def _state(layout: Layout, batch: int, final: bool) -> State:
         path = layout.spark / "offsets" / str(batch)
         problems += [] if problem is None else [f"{path} is damaged: {problem}"]
     return State(batch, final, manifest, problems, lost)
+
+
+def _unsettled(layout: Layout) -> str | None:
+    """What is wrong with what the last run has said when it ended well, if something is."""
+    return _unsealed(layout.settled)
+
+
+def _unsealed(path: Path) -> str | None:
+    """What is wrong with a record, if it is there and something is."""
+    return _tried(lambda: unsealed(path.read_bytes(), path)) if path.exists() else None
 
 
 def _files(layout: Layout, manifest: Manifest) -> Iterator[Callable[[], object]]:

@@ -108,11 +108,10 @@ def _with_intervals(
     if int(elements.sizes.sum()) == statements.height:
         places = np.repeat(np.arange(len(elements)), elements.sizes)
         kept = (first <= last)[places]
-    else:  # a query that began later does not see them all
+    else:  # some statements were dropped, or a query that began later does not see all elements
         positions = statements[POSITION].to_numpy()
-        places = np.searchsorted(elements.positions, positions)
-        places = np.minimum(places, len(elements) - 1)
-        kept = (first[places] <= last[places]) & (elements.positions[places] == positions)
+        places, known = elements.places(positions)
+        kept = (first[places] <= last[places]) & known
     chosen = statements if kept.all() else statements.filter(kept)
     places = places[kept]
     return chosen.select(

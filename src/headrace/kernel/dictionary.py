@@ -164,7 +164,8 @@ class Dictionary:
         if len(self._indexes) == _MOST_INDEXES:
             offset, new, self._indexes = 0, pl.concat([self._known, new]), []
         # An index looks ids up in a column that is sorted as unsigned numbers.
-        ordered = new.sort(pl.col(ID).reinterpret(signed=False))
+        ids = new[ID].reinterpret(signed=False)
+        ordered = new if ids.is_sorted() else new.sort(pl.col(ID).reinterpret(signed=False))
         self._known = pl.concat([self._known, ordered]) if offset else ordered
         self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
 

@@ -59,6 +59,15 @@ class Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
 
+    def places(self, positions: Times) -> tuple[Times, npt.NDArray[np.bool_]]:
+        """Where the elements with some positions stand, and which of them are here at all."""
+        low, high = int(self.positions[0]), int(self.positions[-1])
+        if high - low + 1 == len(self):  # without gaps, a subtraction says it
+            known = (positions >= low) & (positions <= high)
+            return np.clip(positions - low, 0, len(self) - 1), known
+        places = np.minimum(np.searchsorted(self.positions, positions), len(self) - 1)
+        return places, self.positions[places] == positions
+
     def moved(self, by: int) -> Elements:
         """The same, so many positions later."""
         return replace(self, positions=self.positions + by)

@@ -127,9 +127,8 @@ class Standing:
         frames: list[pl.DataFrame] = []
 
         def emit(start: int, stop: int, frame: pl.DataFrame) -> None:
-            windows = held.windows(start, stop)
             rows, last = self._emitted(frame, stop - start)
-            texts = self._texts(rows, held, start, windows, around)
+            texts = self._texts(rows, held, start, stop, around)
             frames.append(texts.with_columns(pl.col(INSTANT) + start))
             self.previous = last
 
@@ -145,7 +144,7 @@ class Standing:
             return self._reported(instants, [], answers.outcome)
         rows, self.previous = self._emitted(found, number)
         held = Held(self.plan, (), instants, ())
-        texts = self._texts(rows, held, 0, (), around)
+        texts = self._texts(rows, held, 0, number, around)
         return self._reported(instants, [texts], answers.outcome)
 
     def _reported(self, instants: Instants, frames: list[pl.DataFrame], outcome: Outcome) -> Report:
@@ -173,17 +172,19 @@ class Standing:
         rows: pl.DataFrame,
         held: Held,
         start: int,
-        windows: tuple[WindowContents, ...],
+        stop: int,
         around: Around,
     ) -> pl.DataFrame:
-        """What is emitted, as texts; the numbers of the instants count from a start."""
+        """What is emitted at a run of instants, as texts."""
         query, dictionary = self.plan.query, around.dictionary
-        if isinstance(query.form, Construct | Describe):
-            static = active_data(query.dataset, around.static, dictionary)
-            everything = _data([each.quads for each in windows], static)
-            label = _label(self.plan, held.instants, start)
-            return statement_texts(query.form, rows, everything, dictionary, label)
-        return row_texts(rows, is_ordered(query.pattern), dictionary)
+        if not isinstance(query.form, Construct | Describe):
+            return row_texts(rows, is_ordered(query.pattern), dictionary)
+        everything = active_data(query.dataset, around.static, dictionary)
+        if isinstance(query.form, Describe):  # only this looks at the data again
+            windows = held.windows(start, stop)
+            everything = _data([each.quads for each in windows], everything)
+        label = _label(self.plan, held.instants, start)
+        return statement_texts(query.form, rows, everything, dictionary, label)
 
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)

@@ -175,6 +175,8 @@ def shaped(
             statements = statements.filter(chosen)
             used = pl.concat([statements[name].rename(ID) for name in STATEMENT]).unique()
             terms = terms.join(used.to_frame(), on=ID, how="semi")
+    # In this order a dictionary takes them as they are.
+    terms = terms.sort(pl.col(ID).reinterpret(signed=False))
     valued = terms.hstack(values(terms[TEXT])).select(*VALUED_TERMS)
     bad = [(each.name, each.line, each.column, each.problem) for each in problems]
     return (

@@ -6,13 +6,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import SettingError
+from headrace.errors import MachineError, SettingError
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
 from headrace.pipeline.tables import unwritable
@@ -57,6 +57,10 @@ class Figures:
         """How many seconds the stream that is furthest behind is behind a time; none if empty."""
         lags = [_lag(each, now) for each in self.manifest.streams.values()]
         return max((each for each in lags if each is not None), default=None)
+
+
+Watch = Callable[[Figures], None]
+"""Hears of each batch how the run stands."""
 
 
 def figures_of(layout: Layout, manifest: Manifest, seconds: Mapping[str, float]) -> Figures:
@@ -230,6 +234,48 @@ def serving(port: int, metrics: Metrics) -> Iterator[int]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def measuring(places: Sequence[str], note: Callable[[str], None]) -> Iterator[list[Watch]]:
+    """Let metrics be seen at some places: files, or ports of this machine.
+
+    Args:
+        places: which.
+        note: tells what should be known.
+
+    Yields:
+        What must hear of each batch for that.
+
+    Raises:
+        SettingError: a port cannot be had.
+    """
+    metrics = Metrics()
+    watchers: list[Watch] = [metrics.hear] if places else []
+    with ExitStack() as stack:
+        for place in places:
+            if place.isdecimal():
+                port = stack.enter_context(serving(int(place), metrics))
+                note(f"metrics are at http://{LOOPBACK}:{port}{PATH}")
+            else:
+                watchers.append(_writing(Path(place), metrics, note))
+        yield watchers
+
+
+def _writing(path: Path, metrics: Metrics, note: Callable[[str], None]) -> Watch:
+    """Writes metrics to a file after each batch; if that fails, the run goes on."""
+    told = ""
+
+    def write(_figures: Figures) -> None:
+        nonlocal told
+        try:
+            write_metrics(path, metrics)
+        except MachineError as error:
+            if str(error) != told:
+                note(str(error))
+            told = str(error)
+
+    return write
 
 
 class _Server(ThreadingHTTPServer):

@@ -100,7 +100,7 @@ class Runner:
         if self._stopping.is_set():  # before there was a query to stop
             query.stop()
         try:
-            query.awaitTermination()
+            _wait_for(query)
         except StreamingQueryException as error:
             if self.batches.failure is not None or not self._stopping.is_set():
                 raise self._failure(str(error)) from error
@@ -213,6 +213,27 @@ class Runner:
         for iri in found.keys() & self.sources.streams.keys():
             found[iri].append(FILES)
         return found
+
+
+def _wait_for(query: StreamingQuery) -> None:
+    """Wait for the end of a query, in a thread: Ctrl-C must not break into a talk with Java.
+
+    Raises:
+        StreamingQueryException: it has failed.
+    """
+    failures: list[StreamingQueryException] = []
+
+    def wait() -> None:
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=wait, name="wait for Spark", daemon=True)
+    thread.start()
+    thread.join()
+    for each in failures:
+        raise each
 
 
 class _Stopped(Exception):  # noqa: N818 - it is no error

@@ -62,14 +62,6 @@ def active() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def kill(session: SparkSession) -> None:
-    """End Spark at once, whatever it is doing; a checkpoint survives that."""
-    gateway = session.sparkContext._gateway
-    if gateway is not None and gateway.proc is not None:
-        gateway.proc.kill()
-        gateway.proc.wait()
-
-
 def start(
     cores: int | None = None,
     log: Path | None = None,
