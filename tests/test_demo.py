@@ -38,7 +38,7 @@ def test_the_demo_counts_what_a_person_would_count(spark: SparkSession) -> None:
     done = demo.main(Console(file=output, width=120), spark, count=900, files=3)
     answers = [
         (
-            answer.closes // 1000,
+            answer.at // 1000,
             {
                 str(gate).removeprefix(f"<{demo.TRAFFIC}").rstrip(">"): int(
                     str(number).split('"')[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from enum import StrEnum
 from functools import partial
@@ -282,12 +283,16 @@ def _sources(options: list[str]) -> dict[str, list[str]]:
     return sources
 
 
+_ADDRESS = re.compile(r"(kafka|mqtts?|tcp)://|rate:|http-log:|[^=]*[?]time=")
+"""What is a source although it has an equals sign in it."""
+
+
 def _named_source(text: str) -> tuple[str, str]:
     """`--stream IRI=SOURCE`: the name of a stream may hold an equals sign, and so may a path."""
     for place in [at for at, character in enumerate(text) if character == "="]:
         name, source = text[:place], text[place + 1 :]
         last = "=" not in source
-        if name and source and (last or Path(source).exists()):
+        if name and source and (last or Path(source).exists() or _ADDRESS.match(source)):
             return name.removeprefix("<").removesuffix(">"), source
     raise SettingError(f"expected --stream IRI=SOURCE, found '{text}'")
 

@@ -342,7 +342,7 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
                 files_of(each.place, there=job.once)
             elif each.kind == LOG and not Path(each.place).is_dir():
                 raise SettingError(f"there is no folder '{each.place}' with a log in it")
-            elif each.kind == RATE and job.once:
+            elif (each.kind == RATE or each.is_received) and job.once:
                 raise SettingError(f"'{each.place}' has no end: leave out --once")
             elif each.kind == KAFKA and job.runner is RunnerKind.INLINE:
                 raise SettingError(f"'{each.place}' is read on Spark only: leave out --runner")

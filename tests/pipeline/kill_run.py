@@ -43,7 +43,9 @@ class Figures:
     same: bool
 
 
-def killed_runs(directory: Path, kills: int, elements: int, files: int, seed: int = 1) -> Figures:
+def killed_runs(
+    directory: Path, kills: int, elements: int, files: int, runner: str = "spark"
+) -> Figures:
     """Run a job without kills and with them.
 
     Args:
@@ -51,16 +53,16 @@ def killed_runs(directory: Path, kills: int, elements: int, files: int, seed: in
         kills: how many.
         elements: how many elements the two streams have together.
         files: how many files each of them is in; each is a batch.
-        seed: of the moments.
+        runner: where they take place.
     """
     streams = write_streams(directory / "streams", elements // 2, files)
-    calm = Place(streams, directory / "calm", 2, "spark").prepared()
+    calm = Place(streams, directory / "calm", 2, runner).prepared()
     began = time.monotonic()
     _finished(calm.started())
     undisturbed = time.monotonic() - began
 
-    chance = random.Random(seed)
-    place = Place(streams, directory / "killed", 2, "spark").prepared()
+    chance = random.Random(1)
+    place = Place(streams, directory / "killed", 2, runner).prepared()
     done = in_batches = 0
     began = time.monotonic()
     while True:
@@ -68,7 +70,7 @@ def killed_runs(directory: Path, kills: int, elements: int, files: int, seed: in
         process = place.started()
         # Counted in batches, because how long a start takes depends on what else is going on. The
         # input must last for all kills; those before the first batch hit the start.
-        batches = chance.randrange(2 * files // (kills + 1))
+        batches = chance.randrange(files // (kills + 1))
         if done == kills or _ends_before(process, place, before + batches, chance):
             _finished(process)
             break
@@ -91,7 +93,7 @@ def _ends_before(
     """Wait until a batch is committed and a little longer; whether the process has ended first."""
     while process.poll() is None and _last(place) < batch:
         time.sleep(0.05)
-    time.sleep(chance.uniform(0, 1))
+    time.sleep(chance.uniform(0, 0.5))
     return process.poll() is not None
 
 

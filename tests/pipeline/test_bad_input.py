@@ -109,8 +109,8 @@ def check(suffix: str, tmp_path: Path, runner: RunnerKind, partitions: int) -> N
     assert len(ahead) == sum(name == "far in the future" for name, _ in found.bad)
     assert all("max_ahead" in each["reason"] for each in ahead)
     places = {each["reason"].split(": ")[0] for each in rejected if "time" not in each}
-    lines = {int(place.removeprefix(f"{path}:").split(":")[0]) for place in places}
-    assert lines == {line for name, line in found.bad if name != "far in the future"}
+    rows = {int(place.removeprefix(f"{path}:").split(":")[0]) for place in places}
+    assert rows == {line for name, line in found.bad if name != "far in the future"}
     assert len(rejected) == len(found.bad)
 
 

@@ -64,7 +64,7 @@ def declared(source: str) -> Declared:
     """
     kind, colon, rest = source.partition(":")
     known = (*RECEIVED, KAFKA, RATE, LOG)
-    if colon and "://" in source and kind not in known:
+    if "://" in source.partition("?")[0] and kind not in known:
         raise SettingError(f"expected a file or {listing(known)}: as a source, found '{source}'")
     if not colon or kind not in known:
         path, rule = _with_rule(source) if not Path(source).exists() else (source, SAID_TIME)
