@@ -77,7 +77,7 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         (["explain", "ASK {"], "the query ends too early"),
         (
             ["bench", "nothing"],
-            "unknown benchmark 'nothing'; known are decode, kernel, parse, windows",
+            "unknown benchmark 'nothing'; known are decode, kernel, latency, parse, soak,",
         ),
     ],
 )

@@ -353,21 +353,39 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
 @app.command()
 def doctor(
     spark: Annotated[bool, typer.Option(help="Start Spark to see whether it starts.")] = True,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Look into a checkpoint instead, and change nothing."),
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Take back its last batch, if that is damaged.")
+    ] = False,
 ) -> None:
-    """Say whether this machine is ready, and what to do where it is not."""
+    """Say whether this machine, or a checkpoint, is ready, and what to do where it is not."""
+    if checkpoint is not None:
+        from headrace.doctor.checkpoint import main as look  # noqa: PLC0415
+
+        with failing():
+            raise typer.Exit(look(checkpoint, mend=repair))
+    if repair:
+        fail(SettingError("--repair needs --checkpoint DIR"))
     from headrace.doctor import main as examine  # noqa: PLC0415
 
     raise typer.Exit(examine(start_spark=spark))
 
 
-@app.command()
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="Which benchmark.")] = "",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures to this file too.")
     ] = None,
 ) -> None:
-    """Run a benchmark of the source checkout and print its figures."""
+    """Run a benchmark of the source checkout and print its figures.
+
+    Other options are passed on to it: headrace bench throughput --repeats 1
+    """
     import runpy  # noqa: PLC0415
 
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -376,7 +394,8 @@ def bench(
         listed = ", ".join(known) or "none here: they come with the source checkout"
         problem = f"unknown benchmark '{name}'" if name else "which benchmark?"
         fail(SettingError(f"{problem}; known are {listed}"))
-    sys.argv = [name, *(["--json", str(json_file)] if json_file else [])]
+    sys.argv = [name, *(["--json", str(json_file)] if json_file else []), *context.args]
+    sys.path.insert(0, str(folder))  # benchmarks share some modules
     runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
 
 
@@ -467,11 +486,11 @@ class failing:  # noqa: N801 - reads as `with failing():`
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Report an error of ours; let others pass."""
-        if isinstance(error, HeadraceError):
-            fail(error)
         if interrupted(error):
             typer.echo("interrupted", err=True)
             raise typer.Exit(INTERRUPTED)
+        if isinstance(error, HeadraceError):
+            fail(error)
 
 
 def fail(error: HeadraceError) -> NoReturn:
