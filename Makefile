@@ -4,6 +4,7 @@
 #   make test    set up, then lint, types and tests: what CI runs
 #   make check   set up, then lint and types only
 #   make bench   set up, then the benchmarks, but for those that run for minutes (latency, soak)
+#   make long    set up, then the tests that take minutes each: clusters, brokers, kills, every fault
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph
 #   make clean   remove what make has made
 
@@ -15,7 +16,7 @@ STAMP  := $(VENV)/.set-up
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench fuzz clean
+.PHONY: demo test check lint types bench long fuzz clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -34,6 +35,9 @@ types: $(STAMP)
 
 bench: $(STAMP)
 	@set -e; for name in parse decode kernel windows throughput; do $(BIN)/headrace bench $$name; done
+
+long: $(STAMP)
+	HEADRACE_LONG=1 $(BIN)/python -m pytest -m long
 
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential

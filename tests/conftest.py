@@ -25,6 +25,16 @@ settings.register_profile("headrace", deadline=None)
 settings.load_profile("headrace")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what takes long to `make long`."""
+    if os.environ.get("HEADRACE_LONG"):
+        return
+    skipped = pytest.mark.skip(reason="takes minutes: `make long` runs it")
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(skipped)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session, as users get it."""

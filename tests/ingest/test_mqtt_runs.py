@@ -54,7 +54,9 @@ def subscribed(run: LiveRun, checkpoint: Path, client: Client) -> None:
     run.until(arrives)
 
 
-@pytest.fixture(params=["inline", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(
+    params=["inline", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])]
+)
 def runner(request: pytest.FixtureRequest) -> str:
     if request.param == "spark":
         try:

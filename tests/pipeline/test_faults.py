@@ -90,7 +90,7 @@ def test_a_stall_changes_nothing(
     monkeypatch.setenv(VARIABLE, fault(point, "stall"))
     slept: list[float] = []
     monkeypatch.setenv(STALL, "0.25")
-    monkeypatch.setattr("headrace.pipeline.faults.time.sleep", slept.append)
+    monkeypatch.setattr("headrace.pipeline.faults.sleep", slept.append)
     done = place.run()
     assert done.exit_code == 0, done.stderr
     assert slept == [0.25]
@@ -121,11 +121,11 @@ def test_a_run_that_dies_before_it_has_an_identity_can_be_begun(
     ("point", "kind"),
     [
         ("pane", "kill"),  # in a worker: Spark does the task again, and the run goes on
-        ("part-evaluated", "kill"),
-        ("stepped", "kill"),
+        pytest.param("part-evaluated", "kill", marks=pytest.mark.long),
+        pytest.param("stepped", "kill", marks=pytest.mark.long),
         ("manifest-committed", "kill"),
-        ("sink-written", "raise"),
-        ("pane-written", "full"),
+        pytest.param("sink-written", "raise", marks=pytest.mark.long),
+        pytest.param("pane-written", "full", marks=pytest.mark.long),
     ],
 )
 def test_faults_on_spark(

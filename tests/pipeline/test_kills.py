@@ -21,7 +21,9 @@ SIZE = 200_000 if KILLS >= 20 else 4_000
 """How many elements are replayed: so many that each kill finds something to interrupt."""
 
 
-@pytest.mark.parametrize("runner", ["inline", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize(
+    "runner", ["inline", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])]
+)
 def test_killed_runs_write_what_a_calm_one_writes(runner: str, tmp_path: Path) -> None:
     found = killed_runs(tmp_path, KILLS, SIZE, 5 * KILLS, runner)
     assert found.same
@@ -29,6 +31,7 @@ def test_killed_runs_write_what_a_calm_one_writes(runner: str, tmp_path: Path) -
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     streams = write_streams(tmp_path / "streams", 2_000, 20)
     calm = Place(streams, tmp_path / "calm").prepared()

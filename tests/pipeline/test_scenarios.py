@@ -32,7 +32,11 @@ def differences(deployed: Deployed, run: Run) -> dict[str, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "pieces", "partitions"),
-    [(0, 0, 2), (1, 40, 1), (1, 10, 4)],
+    [
+        (0, 0, 2),
+        pytest.param(1, 40, 1, marks=pytest.mark.long),
+        pytest.param(1, 10, 4, marks=pytest.mark.long),
+    ],
     ids=["everything, 2 parts", "small batches", "smaller batches, 4 parts"],
 )
 def test_batches_and_parts_make_no_difference(

@@ -21,7 +21,7 @@ from headrace.spark.java import find_java
 from tests.operating import PATIENCE, count, elements, rows, running
 from tests.spark.test_sockets import free_port
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 HOME = Path(pyspark.__file__).parent
 DEPLOY = "org.apache.spark.deploy"

@@ -29,7 +29,12 @@ ALONE = [group for group in GROUPS if len(group) == 1]
 
 @pytest.mark.parametrize(
     ("lines", "pieces", "partitions"),
-    [(0, 0, 1), (1, 0, 2), (1, 60, 4), (3, 60, 1)],
+    [
+        (1, 0, 2),
+        pytest.param(0, 0, 1, marks=pytest.mark.long),
+        pytest.param(1, 60, 4, marks=pytest.mark.long),
+        pytest.param(3, 60, 1, marks=pytest.mark.long),
+    ],
 )
 def test_scenarios(
     lines: int, pieces: int, partitions: int, spark: SparkSession, tmp_path: Path
@@ -46,6 +51,7 @@ def test_scenarios(
         assert {name: each for name, each in found.items() if each} == {}
 
 
+@pytest.mark.long
 def test_scenarios_that_must_be_alone(spark: SparkSession, tmp_path: Path) -> None:
     for number, group in enumerate(ALONE):
         deployed = Deployed(group, tmp_path / str(number), 1, 1 + number % 2)
@@ -60,7 +66,12 @@ def test_scenarios_that_must_be_alone(spark: SparkSession, tmp_path: Path) -> No
 
 @needs_data("csrbench")
 @pytest.mark.parametrize(
-    ("pieces", "partitions"), [(0, 1), (10, 2), (1, 4)], ids=["all-1", "ten-2", "one-4"]
+    ("pieces", "partitions"),
+    [
+        (10, 2),
+        pytest.param(0, 1, marks=pytest.mark.long),
+        pytest.param(1, 4, marks=pytest.mark.long),
+    ],
 )
 def test_sensors(pieces: int, partitions: int, spark: SparkSession, tmp_path: Path) -> None:
     assert spark.sparkContext.defaultParallelism == 2
@@ -77,7 +88,10 @@ def test_sensors(pieces: int, partitions: int, spark: SparkSession, tmp_path: Pa
 
 
 @needs_data("yabench-streams")
-@pytest.mark.parametrize(("experiment", "partitions"), [("E1_medium", 1), ("E3_small", 4)])
+@pytest.mark.parametrize(
+    ("experiment", "partitions"),
+    [("E1_medium", 1), pytest.param("E3_small", 4, marks=pytest.mark.long)],
+)
 def test_stations(experiment: str, partitions: int, spark: SparkSession, tmp_path: Path) -> None:
     assert spark.sparkContext.defaultParallelism == 2
     benchmark = stations(experiment)

@@ -86,7 +86,7 @@ def by_query(path: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("partitions", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_a_topic_gives_what_its_elements_give_in_a_file(
     spark: SparkSession,  # noqa: ARG001  # the run takes it
     kafka_broker: KafkaBroker,
@@ -147,6 +147,7 @@ def test_messages_that_are_gone_are_missed(kafka_broker: KafkaBroker, tmp_path: 
     assert lines_of(out) == told
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_every_result_is_there_once(
     kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import time
 from collections import Counter
 from pathlib import Path
+from time import sleep
 from typing import Final
 
 VARIABLE: Final = "HEADRACE_FAULT"
@@ -63,7 +63,7 @@ def reach(point: str) -> None:
         case "full":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         case "stall":
-            time.sleep(float(os.environ.get(STALL, "5")))
+            sleep(float(os.environ.get(STALL, "5")))
         case _:
             raise RuntimeError(f"a fault at {point}, as a test has asked for")
 
