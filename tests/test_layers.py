@@ -31,7 +31,7 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
     {"cli"},
     {"__main__"},
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from enum import StrEnum
 from functools import partial
@@ -209,14 +208,15 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
+    from headrace.options import static_file, streams_of  # noqa: PLC0415
     from headrace.progress import displaying  # noqa: PLC0415
     from headrace.running import Job, RunnerKind, Voice, run_job  # noqa: PLC0415
 
     with failing():
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
-            _sources(stream or []),
-            [_static_file(each) for each in static or []],
+            streams_of(stream or []),
+            [static_file(each) for each in static or []],
             settings_of(settings or []),
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
             timeout,
@@ -273,35 +273,6 @@ def conclusion(outcome: Outcome, kept: bool = False) -> Iterator[str]:
         yield f"and {rejected - len(outcome.reasons):,} more; --rejected FILE has them all"
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
-
-
-def _sources(options: list[str]) -> dict[str, list[str]]:
-    """The sources of each stream, in the order in which they are given."""
-    sources: dict[str, list[str]] = {}
-    for name, source in map(_named_source, options):
-        sources.setdefault(name, []).append(source)
-    return sources
-
-
-_ADDRESS = re.compile(r"(kafka|mqtts?|tcp)://|rate:|http-log:|[^=]*[?]time=")
-"""What is a source although it has an equals sign in it."""
-
-
-def _named_source(text: str) -> tuple[str, str]:
-    """`--stream IRI=SOURCE`: the name of a stream may hold an equals sign, and so may a path."""
-    for place in [at for at, character in enumerate(text) if character == "="]:
-        name, source = text[:place], text[place + 1 :]
-        last = "=" not in source
-        if name and source and (last or Path(source).exists() or _ADDRESS.match(source)):
-            return name.removeprefix("<").removesuffix(">"), source
-    raise SettingError(f"expected --stream IRI=SOURCE, found '{text}'")
-
-
-def _static_file(text: str) -> tuple[str | None, Path]:
-    if Path(text).exists() or "=" not in text:
-        return None, Path(text)
-    name, _, file = text.rpartition("=")
-    return name.removeprefix("<").removesuffix(">"), Path(file)
 
 
 @app.command()
