@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -82,6 +84,51 @@ def test_a_file_that_lost_bytes_is_named(tmp_path: Path) -> None:
     max(source.iterdir()).write_text("")
     with pytest.raises(DataError, match="is shorter than before"):
         run(source, directory)
+
+
+def test_no_input_no_answers(tmp_path: Path) -> None:
+    source, directory = tmp_path / "stream", tmp_path / "run"
+    source.mkdir()
+    outcome, lines = run(source, directory)
+    assert (outcome.evaluations, lines) == (0, [])
+    (source / "late.tnq").write_text(generate(1)[0].line)
+    assert len(run(source, directory)[1]) == 10
+
+
+def stopped_when(condition: Callable[[], bool], spark: SparkSession) -> Thread:
+    """A thread that stops the streams of a session when it may."""
+
+    def wait() -> None:
+        pause = Event()
+        while not condition():
+            pause.wait(0.1)
+        for query in spark.streams.active:
+            query.stop()
+
+    thread = Thread(target=wait)
+    thread.start()
+    return thread
+
+
+def test_a_live_run_reports_up_to_the_watermark_and_ends_when_stopped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "stream", tmp_path / "run.ndjson"
+    passages = generate(60)
+    write_stream(passages, source, files=2)
+    minute = 60_000
+    first = -(-passages[0].time // minute) * minute
+    passed = len(range(first, passages[-1].time, minute))
+
+    def complete() -> bool:
+        lines = out.read_text().splitlines() if out.exists() else []
+        return len({json.loads(line)["at"] for line in lines}) >= passed
+
+    stopper = stopped_when(complete, spark)
+    outcome, lines = run(source, tmp_path / "run", once=False, interval=0.1)
+    stopper.join()
+    assert outcome.evaluations == passed
+    assert len({line["at"] for line in lines}) == passed
 
 
 def test_nothing_listens_to_the_network(spark: SparkSession) -> None:

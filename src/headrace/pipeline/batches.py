@@ -159,9 +159,12 @@ class Batches:
             raise self.failure from error
 
     def finish(self) -> Manifest:
-        """Close the windows that the input has left open, once."""
+        """Close the windows that the input has left open, once.
+
+        Where no element has come there is none to close, and the input may still begin.
+        """
         last = self.last()
-        if last.final or last.batch < 0:
+        if last.final or last.position < 0:
             return last
         reach("final")
         version, around = self.setup.around()
