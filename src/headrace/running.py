@@ -297,7 +297,7 @@ def _setup(
     sinks = open_sinks(job.outs or ["-"], forms, show=voice.show, deployment=deployment.id)
     for sink in sinks.values():
         stack.callback(sink.close)
-    outlets = [LateFile(job.late)] if job.late else []
+    outlets: list[LateFile | RejectedFile] = [LateFile(job.late)] if job.late else []
     outlets += [RejectedFile(job.rejected)] if job.rejected else []
     for outlet in outlets:
         stack.callback(outlet.close)

@@ -59,9 +59,9 @@ def test_columns_give_the_same_lines() -> None:
 def test_a_file_of_them_has_marks(tmp_path: Path) -> None:
     file = LinesFile(tmp_path / "late.ndjson")
     file.recover(None)
-    file.write("0", late_lines(LATE))
+    file.add(late_lines(LATE))
     mark = file.mark()
-    file.write("1", late_lines(LATE[:1]))
+    file.add(late_lines(LATE[:1]))
     assert file.mark() != mark
     file.recover(mark)
     file.close()
@@ -71,7 +71,7 @@ def test_a_file_of_them_has_marks(tmp_path: Path) -> None:
 def test_half_a_character_in_a_reason_does_no_harm(tmp_path: Path) -> None:
     file = LinesFile(tmp_path / "rejected.ndjson")
     file.recover(None)
-    file.write("0", rejected_lines([RejectedElement("s", None, "found '\ud800'")]))
+    file.add(rejected_lines([RejectedElement("s", None, "found '\ud800'")]))
     file.close()
     [line] = (tmp_path / "rejected.ndjson").read_text().splitlines()
     assert json.loads(line)["reason"] == "found '\ud800'"

@@ -20,9 +20,10 @@ from uuid import uuid4
 import xxhash
 
 from headrace.doctor import Finding, Status, is_ready, render
+from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
 from headrace.pipeline.deployment import LOCK, read_identity
-from headrace.pipeline.layout import Layout, sync_directory
+from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import (
     NOTHING,
     Manifest,

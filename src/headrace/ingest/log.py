@@ -11,7 +11,6 @@ segments are deleted, so that a sender who repeats itself is recognised neverthe
 
 from __future__ import annotations
 
-import fcntl
 import json
 import mmap
 import os
@@ -24,7 +23,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from headrace.errors import MachineError, SettingError
+from headrace.durable import locked, sync_directory
+from headrace.errors import MachineError
 from headrace.ingest.records import Record, id_of_line
 
 SEGMENT: Final = 64 << 20
@@ -77,16 +77,11 @@ class IngestLog:
             raise
 
     def _locked(self) -> int:
-        lock = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise SettingError(
-                f"the ingest log {self.directory} is being written by another run; "
-                "stop that one, or give this one a folder of its own"
-            ) from None
-        return lock
+        return locked(
+            self.directory / _LOCK,
+            f"the ingest log {self.directory} is being written by another run; "
+            "stop that one, or give this one a folder of its own",
+        )
 
     def _open(self) -> None:
         found = self._paths()
@@ -96,7 +91,7 @@ class IngestLog:
             self._end = _end_of_lines(self._path)
             os.ftruncate(self._file, self._end)
             os.fsync(self._file)
-            self._sync_directory()
+            sync_directory(self.directory)
             self._size = sum(path.stat().st_size for path in self._paths())
             self._ids = deque(self._read_ids(), RECENT)
         except BaseException:
@@ -174,7 +169,7 @@ class IngestLog:
         # One that a failure has left behind is empty, and is taken.
         file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         try:
-            self._sync_directory()
+            sync_directory(self.directory)
         except OSError:
             os.close(file)
             raise
@@ -215,7 +210,7 @@ class IngestLog:
             for path in old:
                 self._size -= path.stat().st_size
                 path.unlink()
-            self._sync_directory()
+            sync_directory(self.directory)
 
     def _keep_ids(self) -> None:
         written = self.directory / f"{_IDS}.new"
@@ -250,13 +245,6 @@ class IngestLog:
 
     def _numbered(self, number: int) -> Path:
         return self.directory / f"{number:0{_DIGITS}}{_SUFFIX}"
-
-    def _sync_directory(self) -> None:
-        folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     @contextmanager
     def _failing(self, doing: str) -> Iterator[None]:

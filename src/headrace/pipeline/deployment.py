@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from headrace.durable import locked
 from headrace.errors import SettingError
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.records import sealed, unsealed
@@ -115,12 +115,7 @@ def read_identity(path: Path) -> Identity:
 
 
 def _locked(layout: Layout) -> int:
-    lock = os.open(layout.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise SettingError(
-            f"{layout.directory} is in use by another run; wait for it, or choose another directory"
-        ) from None
-    return lock
+    return locked(
+        layout.directory / LOCK,
+        f"{layout.directory} is in use by another run; wait for it, or choose another directory",
+    )

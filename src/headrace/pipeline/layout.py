@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.durable import sync_directory
 from headrace.errors import SettingError
 from headrace.pipeline.faults import reach
 from headrace.pipeline.tables import IDENTITY, private, unwritable
@@ -117,12 +118,3 @@ def create(path: Path, content: bytes) -> None:
         raise unwritable(path, error) from error
     finally:
         draft.unlink(missing_ok=True)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

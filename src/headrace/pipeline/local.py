@@ -11,7 +11,7 @@ from headrace.pipeline.decode import decoded
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import Piece, SourceLog
-from headrace.pipeline.static import StaticPiece, encode_piece
+from headrace.pipeline.static import StaticPiece, encode_in_turn
 from headrace.pipeline.streams import Sources
 
 
@@ -45,8 +45,7 @@ class LocalRunner:
 
     def encode(self, pieces: Sequence[StaticPiece]) -> None:
         """Have static data encoded."""
-        for piece in pieces:
-            encode_piece(piece)
+        encode_in_turn(pieces)
 
     def run(self) -> Manifest:
         """Run until the input ends, or until the run is stopped; the last manifest.

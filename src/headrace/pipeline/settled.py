@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 import xxhash
 
-from headrace.pipeline.layout import Layout, sync_directory
+from headrace.durable import sync_directory
+from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.tables import private, unwritable

@@ -21,12 +21,12 @@ from uuid import uuid4
 import polars as pl
 import xxhash
 
+from headrace.durable import sync_directory
 from headrace.errors import DataError, MachineError, SettingError
 from headrace.kernel.columns import GRAPH, ID, QUADS, TERMS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.values import VALUES, values
 from headrace.pipeline.cutting import PIECE, cut
-from headrace.pipeline.layout import sync_directory
 from headrace.rdf.columns import read_timed_columns
 from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.files import content
@@ -164,7 +164,7 @@ class StaticFiles:
         self.files = files
         self.folder = folder
         self.seed = seed
-        self.encode: Encode = encode or _in_turn
+        self.encode: Encode = encode or encode_in_turn
         self.data: StaticData | None = None
         self.problem: str | None = None
         self._looked = float("-inf")
@@ -239,7 +239,8 @@ class StaticFiles:
         sync_directory(folder)
 
 
-def _in_turn(pieces: Sequence[StaticPiece]) -> None:
+def encode_in_turn(pieces: Sequence[StaticPiece]) -> None:
+    """Encode pieces in this process."""
     for piece in pieces:
         encode_piece(piece)
 

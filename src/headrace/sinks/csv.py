@@ -26,7 +26,7 @@ from headrace.rdf.canonical import read_term
 from headrace.rdf.times import milliseconds
 from headrace.results.csv_format import csv_text
 from headrace.sinks.base import Mark
-from headrace.sinks.files import AppendedFile, Bytes
+from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import (
     EMPTY,
     ERROR,
@@ -49,7 +49,7 @@ _HEAD: Final = "head"
 _LINE: Final = "line"
 
 
-class CsvSink:
+class CsvSink(FileOutput):
     """A file of CSV with a header."""
 
     def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
@@ -60,11 +60,7 @@ class CsvSink:
         """
         self._forms = forms
         self._columns = names_of_all(forms.values(), (*_FIRST, ERROR))
-        self._file = AppendedFile(path)
-
-    def mark(self) -> Mark:
-        """The size of the file."""
-        return self._file.size
+        super().__init__(path)
 
     def recover(self, mark: Mark) -> None:
         """Cut the file to the size that it had; at the start it has its header.
@@ -98,10 +94,6 @@ class CsvSink:
         ]
         line = pl.concat_str(_HEAD, *cells, pl.col(ERROR).fill_null(""), separator=",")
         return frame.select(line.alias(_LINE))[_LINE]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _heads(report: Report) -> pl.Series:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from headrace.durable import claim, sync_directory
 from headrace.errors import InternalError, MachineError, SettingError
 from headrace.sinks.base import Mark
 
@@ -34,7 +34,7 @@ class AppendedFile:
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise SettingError(f"cannot write {path}: it is not a file")
-            claim(self._file, path)
+            claim(self._file, claimed(path))
             sync_directory(path.parent)
         except BaseException:
             os.close(self._file)
@@ -108,6 +108,30 @@ class AppendedFile:
         os.close(self._file)
 
 
+class FileOutput:
+    """What every output can do that is one such file."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file.
+
+        Raises:
+            SettingError: it cannot be written.
+        """
+        self._file = AppendedFile(path)
+
+    def mark(self) -> Mark:
+        """The size of the file."""
+        return self._file.size
+
+    def recover(self, mark: Mark) -> None:
+        """Cut the file to the size that it had."""
+        self._file.recover(mark)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 def put(path: Path, content: Bytes) -> None:
     """Put a file in its place, durably: it is never there in part.
 
@@ -133,16 +157,9 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.draft")
 
 
-def claim(handle: int, path: Path) -> None:
-    """Be the only writer of a file or a directory for as long as the handle is open.
-
-    Raises:
-        SettingError: another run writes it.
-    """
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise SettingError(f"cannot write {path}: another run writes it") from None
+def claimed(path: Path) -> str:
+    """What to say when another run writes a file or a directory."""
+    return f"cannot write {path}: another run writes it"
 
 
 def unwritten(path: Path, error: OSError) -> MachineError:
@@ -151,12 +168,3 @@ def unwritten(path: Path, error: OSError) -> MachineError:
         f"cannot write {path}: {error.strerror}; once it can be, run it again: "
         "it goes on after the last whole batch"
     )
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

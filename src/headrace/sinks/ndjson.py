@@ -21,8 +21,7 @@ from headrace.kernel.reports import Report
 from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import canonical
 from headrace.results.json_format import term_to_json
-from headrace.sinks.base import Mark
-from headrace.sinks.files import AppendedFile, Bytes
+from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import (
     EMPTY,
     ERROR,
@@ -45,7 +44,7 @@ _TERMS: Final = (
 """What terms without escapes are in JSON, by their canonical texts."""
 
 
-class NdjsonSink:
+class NdjsonSink(FileOutput):
     """A file of JSON, one object a line."""
 
     def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
@@ -54,16 +53,8 @@ class NdjsonSink:
         Raises:
             SettingError: it cannot be written.
         """
+        super().__init__(path)
         self._forms = forms
-        self._file = AppendedFile(path)
-
-    def mark(self) -> Mark:
-        """The size of the file."""
-        return self._file.size
-
-    def recover(self, mark: Mark) -> None:
-        """Cut the file to the size that it had."""
-        self._file.recover(mark)
 
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Add the lines of a batch."""
@@ -73,10 +64,6 @@ class NdjsonSink:
         for report in reports:
             for lines in ndjson_columns(report, self._forms[report.query]):
                 yield content(lines, "\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def ndjson_text(report: Report, form: Form) -> list[str]:

@@ -22,11 +22,12 @@ from typing import Final
 import polars as pl
 
 from headrace.algebra.query import Form
+from headrace.durable import claim, sync_directory
 from headrace.errors import InternalError, MachineError, SettingError
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.reports import Report
 from headrace.sinks.base import Mark
-from headrace.sinks.files import claim, put, sync_directory, unwritten
+from headrace.sinks.files import claimed, put, unwritten
 from headrace.sinks.frames import EMPTY, ERROR, bounds, emitted, names_of_all, term_columns
 
 _LABEL: Final = re.compile(r"([0-9]{1,10})(?:\.([a-z]+))?")
@@ -160,7 +161,7 @@ def _opened(path: Path) -> int:
         others = [name for name in tables if not _PART.fullmatch(name)]
         if others:
             raise SettingError(f"cannot write {path}: it holds '{others[0]}', which is not ours")
-        claim(handle, path)
+        claim(handle, claimed(path))
     except SettingError:
         os.close(handle)
         raise

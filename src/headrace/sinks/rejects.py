@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import starmap
-from pathlib import Path
 from typing import Protocol
 
 import polars as pl
@@ -14,8 +13,7 @@ from headrace.kernel.columns import TIME
 from headrace.rdf.elements import Element
 from headrace.rdf.times import milliseconds
 from headrace.rdf.writing import nquads_statement
-from headrace.sinks.base import Mark
-from headrace.sinks.files import AppendedFile
+from headrace.sinks.files import FileOutput
 
 
 class Late(Protocol):
@@ -87,30 +85,10 @@ def _line(record: dict[str, object]) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-class LinesFile:
+class LinesFile(FileOutput):
     """A file of such lines, with the promises of a sink."""
 
-    def __init__(self, path: Path) -> None:
-        """Open the file.
-
-        Raises:
-            SettingError: it cannot be written.
-        """
-        self._file = AppendedFile(path)
-
-    def mark(self) -> Mark:
-        """The size of the file."""
-        return self._file.size
-
-    def recover(self, mark: Mark) -> None:
-        """Cut the file to the size that it had."""
-        self._file.recover(mark)
-
-    def write(self, label: str, lines: Iterable[str]) -> None:  # noqa: ARG002
+    def add(self, lines: Iterable[str]) -> None:
         """Add the lines of a batch, durably."""
         # A reason may quote half a character, which UTF-8 has no bytes for and JSON an escape.
         self._file.append(["".join(lines).encode(errors="backslashreplace")])
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

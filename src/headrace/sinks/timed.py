@@ -21,8 +21,7 @@ from headrace.errors import SettingError
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, TIME
 from headrace.kernel.reports import Report
 from headrace.rdf.times import milliseconds
-from headrace.sinks.base import Mark
-from headrace.sinks.files import AppendedFile, Bytes
+from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import EMPTY, ERROR, emitted, in_milliseconds
 from headrace.sinks.texts import blocks, content
 
@@ -30,7 +29,7 @@ _AT: Final = "at"
 _LINE: Final = "line"
 
 
-class TimedSink:
+class TimedSink(FileOutput):
     """A file of timed N-Quads."""
 
     def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
@@ -45,16 +44,8 @@ class TimedSink:
                     f"{path} takes graphs, and query '{query}' is a {type(form).__name__.upper()}; "
                     "use CONSTRUCT, or write to a file that ends in .ndjson"
                 )
+        super().__init__(path)
         self._forms = forms
-        self._file = AppendedFile(path)
-
-    def mark(self) -> Mark:
-        """The size of the file."""
-        return self._file.size
-
-    def recover(self, mark: Mark) -> None:
-        """Cut the file to the size that it had."""
-        self._file.recover(mark)
 
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Add the lines of a batch."""
@@ -66,10 +57,6 @@ class TimedSink:
         frames = [_timely(report, self._forms[report.query]) for report in reports]
         for block in blocks(pl.concat(frames).sort(TIME, maintain_order=True)):
             yield content(_lines(block), "\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _timely(report: Report, form: Form) -> pl.DataFrame:
