@@ -26,9 +26,10 @@ from _live import lateness_path, running, write_live
 from _yabench import INTERVAL, LIMIT, PER_OBSERVATION, STREAM, continuous
 
 from headrace.dialects import parse
+from headrace.launching import RunnerKind
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.results import Told
-from headrace.running import Job, RunnerKind, Voice, run_job
+from headrace.running import Job, Voice, run_job
 from headrace.spark.session import start
 
 CORES = 2

@@ -27,9 +27,10 @@ from _bsbm import PER_OFFER, QUERY, STREAM, write_stream
 from _processes import seconds
 
 from headrace.dialects import parse
+from headrace.launching import RunnerKind
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.results import Told
-from headrace.running import Job, RunnerKind, Voice, run_job
+from headrace.running import Job, Voice, run_job
 from headrace.spark.session import start
 
 WIDTH = 5000

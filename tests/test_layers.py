@@ -28,7 +28,7 @@ LAYERS = (
     {"sinks", "ingest"},
     {"pipeline"},
     {"inline", "spark"},
-    {"store", "sources", "deploying", "registered"},
+    {"store", "sources", "deploying", "launching", "registered", "stream"},
     {"engine"},
     {"testing"},
     {"scenarios"},

@@ -22,11 +22,12 @@ from headrace.cli import app
 from headrace.dialects import parse
 from headrace.errors import HeadraceError, MachineError, SettingError
 from headrace.kernel.progress import Progress
+from headrace.launching import RunnerKind
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.manifest import Manifest, QueryState, StreamState
 from headrace.pipeline.metrics import Figures, Metrics, exposition, measures, serving, write_metrics
 from headrace.progress import Account, Plain, Quiet
-from headrace.running import Job, Outcome, RunnerKind, Voice, run_job
+from headrace.running import Job, Outcome, Voice, run_job
 
 from .operating import command, count, elements, rows, running
 from .spark.ports import listening_addresses

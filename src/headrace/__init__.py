@@ -17,10 +17,11 @@ from headrace.errors import (
 from headrace.version import __version__
 
 if _typing.TYPE_CHECKING:
-    from headrace.engine import Engine, Stream
+    from headrace.engine import Engine
     from headrace.registered import Query
     from headrace.results.evaluations import Evaluation
     from headrace.store import Store
+    from headrace.stream import Stream
 
 __all__ = [
     "DataError",
@@ -46,7 +47,7 @@ _HOMES = {
     "Evaluation": "headrace.results.evaluations",
     "Query": "headrace.registered",
     "Store": "headrace.store",
-    "Stream": "headrace.engine",
+    "Stream": "headrace.stream",
 }
 
 

@@ -208,9 +208,10 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
+    from headrace.launching import RunnerKind  # noqa: PLC0415
     from headrace.options import static_file, streams_of  # noqa: PLC0415
     from headrace.progress import displaying  # noqa: PLC0415
-    from headrace.running import Job, RunnerKind, Voice, run_job  # noqa: PLC0415
+    from headrace.running import Job, Voice, run_job  # noqa: PLC0415
 
     with failing():
         job = Job(

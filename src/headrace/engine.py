@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
+from headrace.deploying import received, setup_of, topics_of, version_of, watching
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
-from headrace.errors import DataError, SettingError, listing, nearest
+from headrace.errors import SettingError, listing, nearest
 from headrace.functions.table import Functions
 from headrace.inline import (
     Counters,
@@ -28,103 +29,31 @@ from headrace.inline import (
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluations import evaluations
+from headrace.kernel.reports import Report
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.standing import Around, InstantError
 from headrace.kernel.step import Kernel, Results
+from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, launched
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.deployment import open_deployment
+from headrace.pipeline.manifest import Manifest, StreamState
+from headrace.pipeline.parts import Allowed
+from headrace.pipeline.results import Told
+from headrace.pipeline.stopping import stopping
 from headrace.pipeline.streams import declared, files_of
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
-from headrace.rdf.elements import Element
-from headrace.rdf.formats import format_of_media_type
-from headrace.rdf.reading import read
-from headrace.rdf.terms import Iri, Quad
-from headrace.rdf.timed import scoped
-from headrace.rdf.times import microseconds
+from headrace.rdf.terms import Iri
 from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
+from headrace.sinks.memory import ReportSink
 from headrace.sources import interleaved
 from headrace.store import Store
-
-Moment = int | float | str | datetime
-"""A time: milliseconds since the epoch, ISO 8601, or a datetime."""
+from headrace.stream import Stream
 
 
 def _now() -> int:
     return time.time_ns() // 1000
-
-
-class Stream:
-    """A stream that elements are pushed to."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        iri: str,
-        delay: int | None,
-        idle: int | None,
-        sources: tuple[str, ...],
-    ) -> None:
-        """Belong to an engine."""
-        self._engine = engine
-        self.iri = iri
-        self.delay = delay
-        self.idle = idle
-        self.sources = sources
-
-    def push(
-        self,
-        data: str | bytes | Quad | Iterable[Quad],
-        *,
-        at: Moment | None = None,
-        syntax: str = "application/n-quads",
-    ) -> None:
-        """Add an element: RDF text, or statements, and when it happened.
-
-        Args:
-            data: what the element says.
-            at: its event time; a number is milliseconds since the epoch, and none is now.
-            syntax: the media type of a text.
-
-        Raises:
-            DataError: the text cannot be read.
-        """
-        feed = self._feed()
-        if isinstance(data, str | bytes):
-            form = format_of_media_type(syntax)
-            quads = tuple(read(data, form, name=self.iri, scope=feed.scope()))
-        else:
-            given = (data,) if isinstance(data, Quad) else tuple(data)
-            if not all(isinstance(quad, Quad) for quad in given):
-                raise DataError(f"expected text or Quads, found {data!r}", self.iri)
-            quads = tuple(scoped(quad, feed.scope()) for quad in given)
-        if not quads:
-            raise DataError("an element has at least one statement", self.iri)
-        time = self._engine.now() if at is None else microseconds_of(at)
-        self._engine.runner.push(feed, Element(time, quads))
-
-    def heartbeat(self, *, at: Moment) -> None:
-        """Say that time has come this far, without an element."""
-        self._engine.runner.push(self._feed(), Element(microseconds_of(at)))
-
-    def feed_timed(self, data: str | bytes) -> None:
-        """Add the elements of timed N-Quads."""
-        text = data.encode() if isinstance(data, str) else data
-        self._engine.runner.push_timed(self._feed(), text)
-
-    async def send(
-        self,
-        data: str | bytes | Quad | Iterable[Quad],
-        *,
-        at: Moment | None = None,
-        syntax: str = "application/n-quads",
-    ) -> None:
-        """Add an element, evaluate what it makes due, and let other tasks run."""
-        self.push(data, at=at, syntax=syntax)
-        self._engine.step()
-        await asyncio.sleep(0)
-
-    def _feed(self) -> StreamFeed:
-        return self._engine.feed(self.iri)
 
 
 class Engine:
@@ -150,6 +79,7 @@ class Engine:
         timeout: float | None = None,
         live: bool = False,
         clock: Callable[[], int] | None = _now,
+        checkpoint: str | Path | None = None,
         seed: int = 0,
     ) -> None:
         """Start with no streams and no queries.
@@ -162,9 +92,17 @@ class Engine:
             timeout: how many seconds an evaluation may take.
             live: whether empty windows are reported up to the watermark even if nothing follows.
             clock: the present in microseconds, which says in a live run what is too far ahead.
-            seed: of the ids of terms.
+            checkpoint: the directory where `run` keeps how far it has come.
+            seed: of the ids of terms; with a checkpoint, the seed is that of the checkpoint.
+
+        Raises:
+            HeadraceError: the checkpoint cannot be used.
         """
         self.settings = dict(settings or {})
+        self.checkpoint = None if checkpoint is None else Path(checkpoint)
+        if self.checkpoint is not None:
+            with open_deployment(self.checkpoint) as deployment:
+                seed = deployment.seed
         self.static = Store(services=services, functions=functions, seed=seed)
         self.live = live
         self._clock = clock if live else None
@@ -175,6 +113,8 @@ class Engine:
         self._runner: InlineRunner | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
+        self._at_work: Runner | None = None
+        self._came: Mapping[str, StreamState] = {}
 
     # -- what is declared ------------------------------------------------------------------
 
@@ -356,18 +296,41 @@ class Engine:
         for iri in self._streams:
             self.feed(iri)
 
-    def run(self, *, once: bool, progress: Callable[[str], None] | None = None) -> None:
-        """Read the sources of the streams to their end, and close what holds an element.
+    def run(
+        self,
+        *,
+        once: bool,
+        runner: str | None = None,
+        partitions: int = 1,
+        master: str | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        """Read the sources of the streams, and report as windows close.
+
+        Without a runner and without a checkpoint, files are read in this process, and nothing is
+        kept. Else what has been read and reported is kept in the checkpoint: after a crash, the
+        same program goes on where it stopped.
 
         Args:
-            once: whether the run ends with its input; in this process it does.
+            once: whether the run ends with its input, and closes what holds an element; else it
+                goes on until `stop` is called, or Ctrl-C is pressed.
+            runner: `spark` or `inline`.
+            partitions: in how many parts queries are evaluated that can be.
+            master: the Spark to run on; one in this process if not given.
             progress: called now and then with how far it has come.
 
         Raises:
-            SettingError: it should not end, or a source cannot be read.
+            SettingError: it cannot be run so, or a source cannot be read.
         """
+        if runner is not None or self.checkpoint is not None:
+            kind = _runner_kind(runner or RunnerKind.INLINE)
+            launch = Launch(kind, master, interval=None if once else INTERVAL)
+            self._run_deployed(launch, partitions, progress or (lambda _text: None))
+            return
         if not once:
-            raise SettingError("in this process a run ends with its input: run(once=True)")
+            raise SettingError(
+                "a run that goes on needs a runner: run(once=False, runner='inline'), or 'spark'"
+            )
         sources = {
             iri: [path for source in stream.sources for path in _files(source)]
             for iri, stream in self._streams.items()
@@ -381,6 +344,72 @@ class Engine:
             if progress is not None:
                 progress(f"{sum(each.elements for each in feeds.values()):,} elements")
         self.finish()
+
+    def _run_deployed(
+        self, launch: Launch, partitions: int, progress: Callable[[str], None]
+    ) -> None:
+        """Run with what is kept in a checkpoint, which is a temporary one if there is none."""
+        sources = {iri: list(map(declared, each.sources)) for iri, each in self._streams.items()}
+        self._check_deployable(launch)
+
+        def tell(manifest: Manifest, _told: Told) -> None:
+            self._came = manifest.streams
+            for name, state in manifest.queries.items():
+                if name in self._queries:
+                    self._queries[name].error = state.failure
+            progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
+
+        with ExitStack() as stack:
+            folder = self.checkpoint or stack.enter_context(TemporaryDirectory(prefix="headrace-"))
+            deployment = stack.enter_context(
+                open_deployment(Path(folder), self.static.dictionary.seed)
+            )
+            around = self.around()
+            sink = ReportSink(self._deliver)
+            setup = setup_of(
+                deployment,
+                self.plans(),
+                sources,
+                lambda: (version_of(around.static), around),
+                sinks={"engine": sink},
+                clock=self._clock,
+                live=self.live,
+                partitions=partitions,
+                allowed=Allowed(
+                    deployment.seed,
+                    functions=self.static.functions,
+                    rows=self._max_rows,
+                    seconds=self._timeout,
+                ),
+            )
+            batches = Batches(deployment, setup, tell)
+            places, receivers = stack.enter_context(received(sources, deployment))
+            self._at_work = stack.enter_context(
+                launched(launch, batches, places, topics_of(sources), progress)
+            )
+            with stopping(self._at_work, progress), watching(receivers, self.stop, progress):
+                self._at_work.run()
+            batches.settle()
+        self._at_work = None
+        self._ended = True
+        for query in self._queries.values():
+            query.end()
+
+    def _check_deployable(self, launch: Launch) -> None:
+        if self._runner is not None:
+            raise SettingError("elements were pushed, and this run reads from sources: do either")
+        idle = [iri for iri, stream in self._streams.items() if stream.idle is not None]
+        if idle:
+            raise SettingError(f"stream <{idle[0]}> cannot be idle in a run from sources")
+        if self.live is (launch.interval is None):
+            raise SettingError(
+                "Engine(live=True) is for a run that goes on, run(once=False), and for no other"
+            )
+
+    def stop(self) -> None:
+        """End a run that goes on, after the batch that it is working on."""
+        if self._at_work is not None:
+            self._at_work.stop()
 
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed."""
@@ -404,12 +433,15 @@ class Engine:
             query.end()
 
     def _publish(self, results: Results) -> None:
-        for report in results.reports:
+        for name, reason in results.failed.items():
+            self._queries[name].error = reason
+        self._deliver(results.reports)
+
+    def _deliver(self, reports: Sequence[Report]) -> None:
+        for report in reports:
             query = self._queries[report.query]
             found = evaluations(report, query.parsed.query.form)
             self._undelivered += ((query, evaluation) for evaluation in found)
-        for name, reason in results.failed.items():
-            self._queries[name].error = reason
         while self._undelivered:
             query, evaluation = self._undelivered.popleft()
             query.report(evaluation)  # if a callback raises, the others come with the next step
@@ -426,6 +458,8 @@ class Engine:
         """How many elements of each stream have come, were late, or were rejected."""
         feeds = self._runner.feeds if self._runner else {}
         came = {stream.value: feed.counters for stream, feed in feeds.items()}
+        for iri, state in self._came.items():
+            came[iri] = Counters(state.elements, state.late, state.rejected)
         return {**dict.fromkeys(self._streams, Counters()), **came}
 
     @property
@@ -439,28 +473,12 @@ class Engine:
         return self._runner.rejected if self._runner else []
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def microseconds_of(at: Moment) -> int:
-    """A time in microseconds.
-
-    >>> microseconds_of(1500), microseconds_of("1970-01-01T00:00:01.5Z"), microseconds_of(0.5)
-    (1500000, 1500000, 500)
-    """
-    match at:
-        case datetime():
-            moment = at if at.tzinfo else at.replace(tzinfo=UTC)
-            return (moment - _EPOCH) // timedelta(microseconds=1)
-        case int():
-            return at * 1000
-        case float():
-            return round(at * 1000)
-        case str():
-            try:
-                return microseconds(at)
-            except ValueError as error:
-                raise DataError(str(error)) from None
+def _runner_kind(name: str) -> RunnerKind:
+    try:
+        return RunnerKind(name)
+    except ValueError:
+        known = listing(RunnerKind, "and")
+        raise SettingError(f"there is no runner '{name}'; there are {known}") from None
 
 
 def _files(source: str) -> list[Path]:

@@ -8,9 +8,8 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from headrace.background.config import ServiceConfig
 from headrace.deploying import received, setup_of, topics_of, watching
@@ -21,37 +20,23 @@ from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
 from headrace.kernel.standing import Around
+from headrace.launching import INTERVAL, Launch, RunnerKind, launched
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
 from headrace.pipeline.layout import Layout
-from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
-from headrace.pipeline.messages import TopicSource
 from headrace.pipeline.metrics import Watch, figures_of, measuring
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
-from headrace.pipeline.static import StaticFile, StaticFiles, StaticPiece
+from headrace.pipeline.static import StaticFile, StaticFiles
 from headrace.pipeline.stopping import stopping
-from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, Sources, declared, files_of
+from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
 from headrace.pipeline.tables import unwritable
 from headrace.rdf.formats import format_of_path
 from headrace.rdf.ids import term_id
 from headrace.sinks.opening import open_sinks
-
-if TYPE_CHECKING:
-    from headrace.spark.session import SparkSession
-
-INTERVAL: Final = 0.2
-"""Seconds from batch to batch in a run that does not end."""
-
-
-class RunnerKind(StrEnum):
-    """Where a run takes place."""
-
-    SPARK = "spark"
-    INLINE = "inline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +103,6 @@ class Outcome:
     ended: bool = True
 
 
-class _Runner(Protocol):
-    def run(self) -> Manifest: ...
-
-    def stop(self) -> None: ...
-
-    def encode(self, pieces: Sequence[StaticPiece]) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Voice:
     """How a run speaks to its user.
@@ -177,7 +154,10 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         for note in batches.notes:
             voice.note(note)
         places, receivers = stack.enter_context(received(sources, deployment))
-        runner = _runner(job, batches, places, topics_of(sources), voice, stack)
+        launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
+        runner = stack.enter_context(
+            launched(launch, batches, places, topics_of(sources), voice.phase)
+        )
         static.encode = runner.encode
         for note in notes(job, static):
             voice.note(note)
@@ -347,63 +327,6 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
             elif each.kind == KAFKA and job.runner is RunnerKind.INLINE:
                 raise SettingError(f"'{each.place}' is read on Spark only: leave out --runner")
     topics_of(sources)
-
-
-def _runner(
-    job: Job,
-    batches: Batches,
-    sources: Sources,
-    topics: Sequence[TopicSource],
-    voice: Voice,
-    stack: ExitStack,
-) -> _Runner:
-    interval = None if job.once else job.interval
-    if job.runner is RunnerKind.INLINE:
-        return LocalRunner(batches, sources, job.pieces, interval)
-    from headrace.spark.run import Pace, Runner  # noqa: PLC0415
-
-    if topics:
-        from headrace.spark.kafka import check_topics  # noqa: PLC0415
-
-        check_topics(topics)
-    voice.phase("starting Spark, which takes some seconds")
-    session = _session(job, batches.layout.directory, reads_kafka=bool(topics))
-    spark = stack.enter_context(session)
-    if not (spark.sparkContext.master or "").startswith("local"):
-        from headrace.spark.sharing import check_shared  # noqa: PLC0415
-
-        check_shared(spark, batches.layout.directory)
-    voice.phase("Spark has started, and reads")
-    return Runner(spark, batches, sources, Pace(job.pieces, interval), topics)
-
-
-@contextmanager
-def _session(job: Job, directory: Path, *, reads_kafka: bool) -> Iterator[SparkSession]:
-    """A session that is stopped afterwards, unless it was there before."""
-    from headrace.spark.session import active, start  # noqa: PLC0415
-
-    running = active()
-    if running is not None:
-        if reads_kafka:
-            from headrace.spark.kafka import add_connector  # noqa: PLC0415
-
-            add_connector(running)
-        yield running
-        return
-    settings = dict[str, str]()
-    if reads_kafka:
-        from headrace.spark.kafka import connector_settings  # noqa: PLC0415
-
-        settings = connector_settings()
-    session = start(master=job.master, log=directory / "spark.log", settings=settings)
-    try:
-        yield session
-    except KeyboardInterrupt:
-        raise  # stopping it would wait for the batch; without this process it ends by itself
-    except BaseException:
-        session.stop()
-        raise
-    session.stop()
 
 
 def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: bool) -> Outcome:

@@ -10,10 +10,11 @@ from pathlib import Path
 from headrace.algebra.query import Registration
 from headrace.dialects import Parsed, parse
 from headrace.engine import Engine
+from headrace.launching import RunnerKind
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.results.ndjson import ndjson_lines
-from headrace.running import Job, RunnerKind, Voice, run_job
+from headrace.running import Job, Voice, run_job
 from tests.field import csrbench, yabench
 
 

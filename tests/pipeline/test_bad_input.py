@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from headrace.dialects import parse
-from headrace.running import Job, RunnerKind, Voice, run_job
+from headrace.launching import RunnerKind
+from headrace.running import Job, Voice, run_job
 
 STREAM = "http://example.org/s"
 QUERY = (

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headrace.launching import RunnerKind
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.streams import Sources
-from headrace.running import RunnerKind
 from headrace.scenarios import problems
 from headrace.spark.run import Pace, Runner
 from tests.pipeline.published import in_order, sensors, stations

@@ -13,7 +13,8 @@ import pytest
 from headrace.demo import QUERY, STREAM, generate, write_stream
 from headrace.dialects import parse
 from headrace.errors import DataError, SettingError
-from headrace.running import Job, Outcome, RunnerKind, Voice, run_job
+from headrace.launching import RunnerKind
+from headrace.running import Job, Outcome, Voice, run_job
 
 from .ports import listening_addresses
 

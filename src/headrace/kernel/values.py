@@ -54,8 +54,7 @@ _DATATYPES: Final = {
     XSD_FLOAT: Kind.FLOAT,
     XSD_DOUBLE: Kind.DOUBLE,
 }
-_DATATYPE: Final = r'"\^\^<([^<>]*)>$'
-_LEXICAL: Final = r'^"(.*)"(?:@[^"]*|\^\^<[^<>"]*>)?$'
+_LEXICAL: Final = r'^"([^"]*)'
 _WHOLE: Final = r"^[+-]?[0-9]{1,15}$"
 _DECIMAL: Final = r"^[+-]?(?:[0-9]{1,15}|[0-9]{0,14}\.[0-9]{0,14})$"
 _DOUBLE: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -79,11 +78,24 @@ def values(texts: pl.Series) -> pl.DataFrame:
 
 
 def _values_of_literals(texts: pl.Series) -> pl.DataFrame:
-    frame = texts.to_frame("text")
-    kind = _kind_of_literal(pl.col("text"))
-    frame = frame.with_columns(kind.alias(KIND), pl.col("text").str.extract(_LEXICAL).alias("lex"))
-    frame = frame.with_columns(_number().alias(NUMBER))
-    return frame.select(pl.col(KIND), pl.col(NUMBER), _truth().alias(TRUTH))
+    kinds = texts.to_frame("text").select(_kind_of_literal(pl.col("text")).alias(KIND))[KIND]
+    # A string is true unless nothing is between its quotes.
+    truth = (texts.str.len_bytes() > len('""')).set(kinds != Kind.STRING, None)
+    worth = pl.DataFrame(
+        [
+            kinds,
+            pl.repeat(None, len(texts), dtype=pl.Float64, eager=True).alias(NUMBER),
+            truth.alias(TRUTH),
+        ]
+    )
+    rows = kinds.is_between(Kind.BOOLEAN, Kind.DOUBLE).arg_true()
+    if len(rows) == 0:
+        return worth
+    # A quote within is escaped, and nothing with a backslash is a number or a truth value.
+    lexical = texts.gather(rows).str.extract(_LEXICAL).alias("lex")
+    frame = pl.DataFrame([kinds.gather(rows), lexical]).with_columns(_number().alias(NUMBER))
+    found = frame.select(pl.col(KIND), pl.col(NUMBER), _truth().alias(TRUTH))
+    return pl.DataFrame([worth[name].scatter(rows, found[name]) for name in VALUES])
 
 
 def _kind_of_name(text: pl.Expr) -> pl.Expr:
@@ -98,19 +110,15 @@ def _kind_of_name(text: pl.Expr) -> pl.Expr:
 
 
 def _kind_of_literal(text: pl.Expr) -> pl.Expr:
-    datatype = text.str.extract(_DATATYPE).replace_strict(
-        {name: int(kind) for name, kind in _DATATYPES.items()},
-        default=int(Kind.OTHER),
-        return_dtype=pl.UInt8,
-    )
-    return (
+    kind = (
         pl.when(text.str.ends_with('"'))
         .then(Kind.STRING)
-        .when(text.str.ends_with(">"))
-        .then(datatype)
-        .otherwise(Kind.LANGUAGE)
-        .cast(pl.UInt8)
+        .when(~text.str.ends_with(">"))
+        .then(Kind.LANGUAGE)
     )
+    for datatype, each in _DATATYPES.items():
+        kind = kind.when(text.str.ends_with(f'"^^<{datatype}>')).then(each)
+    return kind.otherwise(Kind.OTHER).cast(pl.UInt8)
 
 
 def _number() -> pl.Expr:
@@ -136,9 +144,7 @@ def _number() -> pl.Expr:
 def _truth() -> pl.Expr:
     kind, lexical, number = pl.col(KIND), pl.col("lex"), pl.col(NUMBER)
     return (
-        pl.when(kind == Kind.STRING)
-        .then(lexical != "")
-        .when(kind == Kind.BOOLEAN)
+        pl.when(kind == Kind.BOOLEAN)
         .then(lexical.is_in(["true", "1"]))
         .when(number.is_not_null())
         .then(number != 0)

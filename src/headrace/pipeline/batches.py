@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import polars as pl
 
-from headrace.errors import HeadraceError, MachineError, SettingError
+from headrace.errors import MachineError, SettingError
 from headrace.kernel.grid import NEVER
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
 from headrace.kernel.standing import Around
@@ -67,7 +67,6 @@ class Batches:
         self.deployment = deployment
         self.layout = deployment.layout
         self.setup = setup
-        self.failure: HeadraceError | None = None
         self._spent: dict[str, float] = {}
         self._tell = tell or (lambda _manifest, _told: None)
         self._kernel: tuple[str, Kernel] | None = None
@@ -150,13 +149,9 @@ class Batches:
                     )
                 told = self._told(manifest)
             self._publish(manifest, told)
-            sweep(self.layout, self._recent)
-        except HeadraceError as error:
-            self.failure = error  # Spark would turn it into text
-            raise
+            sweep(self.layout, self._recent, at_work=True)
         except OSError as error:
-            self.failure = unwritable(self.layout.directory, error)
-            raise self.failure from error
+            raise unwritable(self.layout.directory, error) from error
 
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once.

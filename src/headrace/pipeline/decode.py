@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from uuid import uuid4
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from headrace.pipeline.panes import (
     VALUED_TERMS,
     Columns,
     Pane,
+    file_name,
     missing,
     read_pane,
     write_pane,
@@ -41,6 +42,8 @@ from headrace.rdf.ids import term_id
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
+
+_NEWLINE: Final = ord("\n")
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,12 @@ def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
             stream=piece.stream,
             partition=FILES,
             ordinal=piece.ordinal,
-            name=f"{piece.ordinal}-{uuid4().hex}.arrow",
+            name=file_name(piece.ordinal),
             checksum="",
             elements=columns.elements.height,
             counted=int((columns.elements[SIZE] > 0).sum()),
             rejected=columns.problems.height,
-            lines=data.count(b"\n"),
+            lines=int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE)),
             first_time=None if columns.elements.is_empty() else columns.elements[TIME][0],
             high=columns.elements[TIME].max(),  # type: ignore[arg-type]  # a time, or none
             filtered=not kept,

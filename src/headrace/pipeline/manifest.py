@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ from headrace.kernel.progress import Progress
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
-from headrace.pipeline.panes import Pane, pane_from
+from headrace.pipeline.panes import Pane, is_ahead, pane_from
 from headrace.pipeline.records import sealed, unsealed
 from headrace.sinks.base import Mark
 
@@ -176,7 +176,7 @@ def _path(layout: Layout, label: str) -> Path:
     return layout.manifests / f"{label}.json"
 
 
-def sweep(layout: Layout, kept: Sequence[Manifest]) -> None:
+def sweep(layout: Layout, kept: Sequence[Manifest], *, at_work: bool = False) -> None:
     """Delete what no manifest names any more: what has been told, windows long closed, drafts.
 
     Files that crashed tasks have left behind go too.
@@ -185,17 +185,20 @@ def sweep(layout: Layout, kept: Sequence[Manifest]) -> None:
         layout: the deployment.
         kept: the latest manifests: more than one, in case the last is lost and its batch is done
             again.
+        at_work: whether panes of pieces that are still to be read may be made already.
     """
     reach("sweep")
     snapshots = {each.name for manifest in kept for each in manifest.snapshots.values()}
     memories = {each.memory.name for each in kept if each.memory}
-    _keep(layout.panes, {pane.name for each in kept for pane in each.panes})
-    _keep(layout.memories, memories | snapshots)
-    _keep(layout.results, {each.told.name for each in kept if each.told})
-    _keep(layout.manifests, {f"{each.label}.json" for each in kept})
+    panes = {pane.name for each in kept for pane in each.panes}
+    read = kept[-1].pieces if at_work else None
+    _keep(layout.panes, lambda name: name in panes or (read is not None and is_ahead(name, read)))
+    _keep(layout.memories, (memories | snapshots).__contains__)
+    _keep(layout.results, {each.told.name for each in kept if each.told}.__contains__)
+    _keep(layout.manifests, {f"{each.label}.json" for each in kept}.__contains__)
 
 
-def _keep(directory: Path, names: Container[str]) -> None:
+def _keep(directory: Path, is_kept: Callable[[str], bool]) -> None:
     for file in directory.iterdir():
-        if file.name not in names:
+        if not is_kept(file.name):
             file.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -100,6 +101,21 @@ class Pane:
             return True
         start = self.first_time if self.before is None else self.before
         return gate.reason(self.high, start) is None and self.first_time is not None
+
+
+def file_name(ordinal: int) -> str:
+    """A new name for the file of the pane of a piece."""
+    return f"{ordinal}-{uuid4().hex}.arrow"
+
+
+def is_ahead(name: str, read: int) -> bool:
+    """Whether a file is the pane of a piece after the first so many.
+
+    >>> is_ahead("7-0f3a.arrow", 7), is_ahead("6-0f3a.arrow", 7), is_ahead("9-0-0f3a.arrow", 7)
+    (True, False, False)
+    """
+    ordinal, _, rest = name.partition("-")
+    return ordinal.isdecimal() and "-" not in rest and int(ordinal) >= read
 
 
 def pane_from(parts: dict[str, object]) -> Pane:

@@ -13,7 +13,6 @@ import polars as pl
 import pyarrow as pa
 
 from headrace.kernel.columns import TIME
-from headrace.kernel.grid import Times
 from headrace.kernel.instants import Span
 from headrace.kernel.reports import Report
 from headrace.pipeline.tables import frame_of, read_tables, write_tables
@@ -86,14 +85,19 @@ def _header(reports: Sequence[Report]) -> pa.Table:
         }
         for report in reports
     ]
-    return pa.table({"reports": [json.dumps(heads)]})
+    return _table({"reports": [json.dumps(heads)]})
 
 
 def _instants(report: Report) -> pa.Table:
-    columns: dict[str, Times] = {TIME: report.times, SEQ: report.seqs}
+    columns = {TIME: report.times, SEQ: report.seqs}
     for number, (_, span) in enumerate(report.windows):
         columns |= {f"opens {number}": span.opens, f"closes {number}": span.closes}
-    return pa.table({name: pa.array(values) for name, values in columns.items()})
+    return _table(columns)
+
+
+def _table(columns: Mapping[str, object]) -> pa.Table:
+    # Arrow would import Pandas to find out that these are not of Pandas, for a quarter of a second.
+    return pl.DataFrame(columns).to_arrow()
 
 
 def _report(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Report:

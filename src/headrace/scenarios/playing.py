@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from headrace.engine import Engine, Stream
+from headrace.engine import Engine
 from headrace.errors import DataError
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
@@ -14,6 +14,7 @@ from headrace.rdf.terms import Iri
 from headrace.rdf.writing import to_nquads
 from headrace.results.evaluations import Evaluation
 from headrace.scenarios.values import Scenario
+from headrace.stream import Stream
 from headrace.testing import Batches, Played, play
 
 

@@ -14,13 +14,12 @@ from headrace.results.evaluations import Evaluation
 from headrace.sinks.base import Mark
 
 
-class MemorySink:
-    """Hands each evaluation to a function, such as the `append` of a list."""
+class ReportSink:
+    """Hands what each batch reported to a function."""
 
-    def __init__(self, forms: Mapping[str, Form], publish: Callable[[Evaluation], object]) -> None:
+    def __init__(self, deliver: Callable[[Sequence[Report]], object]) -> None:
         """Say who is called."""
-        self._forms = forms
-        self._publish = publish
+        self._deliver = deliver
 
     def mark(self) -> Mark:
         """Always the start: what was handed over cannot be taken back."""
@@ -31,9 +30,21 @@ class MemorySink:
 
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Hand over what a batch reported."""
-        for report in reports:
-            for evaluation in evaluations(report, self._forms[report.query]):
-                self._publish(evaluation)
+        self._deliver(reports)
 
     def close(self) -> None:
         """Do nothing."""
+
+
+class MemorySink(ReportSink):
+    """Hands each evaluation to a function, such as the `append` of a list."""
+
+    def __init__(self, forms: Mapping[str, Form], publish: Callable[[Evaluation], object]) -> None:
+        """Say who is called."""
+
+        def deliver(reports: Sequence[Report]) -> None:
+            for report in reports:
+                for evaluation in evaluations(report, forms[report.query]):
+                    publish(evaluation)
+
+        super().__init__(deliver)

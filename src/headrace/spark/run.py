@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import errno
 import json
-import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from hashlib import sha256
 from typing import Final
 
-import pyarrow as pa
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
+from headrace.errors import HeadraceError
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.decode import Decoding, decoded
 from headrace.pipeline.following import LogFollower
 from headrace.pipeline.manifest import File, Manifest
 from headrace.pipeline.messages import TopicSource
 from headrace.pipeline.panes import FILES, Pane, pane_from
 from headrace.pipeline.parts import PartRequest, answer
-from headrace.pipeline.pieces import Piece
+from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.sparklog import spark_problems
 from headrace.pipeline.static import StaticPiece, encode_piece
 from headrace.pipeline.streams import Sources
 from headrace.pipeline.tables import damaged, unwritable
-from headrace.spark.kafka import PANES, failure, panes_of, parts_of, settled
-from headrace.spark.source import FORMAT, PieceSource, in_tasks
+from headrace.spark.decoder import Decoder
+from headrace.spark.failures import translated
+from headrace.spark.kafka import failure, panes_of, parts_of, settled
+from headrace.spark.source import FORMAT, PieceSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,9 @@ class Pace:
 
 
 ONCE: Final = Pace()
+_EVERY_PIECE: Final = 1 << 30
+_NO_ROOM: Final = "No space left on device"
+_TWICE: Final = "Multiple streaming queries are concurrently using"
 
 
 class Runner:
@@ -83,9 +85,16 @@ class Runner:
         self.sources = sources
         self.pace = pace
         self.topics = settled(batches.layout, topics)
-        self._log = LogFollower(batches.layout.source_log)
+        self._files = Decoder(
+            spark,
+            LogFollower(batches.layout.source_log),
+            batches.setup.decodings,
+            pace.pieces_per_batch or _EVERY_PIECE,
+            is_live=pace.interval is not None,
+        )
         self._stopping = threading.Event()
         self._at_work = threading.Lock()
+        self._raised: Exception | None = None
 
     def run(self) -> Manifest:
         """Run until the input ends, or until the run is stopped.
@@ -96,13 +105,21 @@ class Runner:
         Raises:
             HeadraceError: the run failed; the message says what to do.
         """
+        try:
+            return self._run()
+        finally:
+            self._files.close()
+
+    def _run(self) -> Manifest:
         query = self._started()
         if self._stopping.is_set():  # before there was a query to stop
             query.stop()
         try:
             _wait_for(query)
         except StreamingQueryException as error:
-            if self.batches.failure is not None or not self._stopping.is_set():
+            if self._raised is not None:
+                raise self._raised from None
+            if not self._stopping.is_set():
                 raise self._failure(str(error)) from error
         query.stop()
         ends = self.pace.interval is None and self.pace.ends and not self._stopping.is_set()
@@ -121,12 +138,14 @@ class Runner:
             return unwritable(layout.directory, OSError(errno.ENOSPC, _NO_ROOM))
         if _TWICE in text:
             return damaged(layout.spark, "it has more batches than it has said")
-        return self.batches.failure or failure(text, self.topics) or translated(text)
+        return failure(text, self.topics) or translated(text)
 
     def _started(self) -> StreamingQuery:
         # Spark does not say which of its files is damaged, or that another one is.
         for path, problem in spark_problems(self.batches.layout, self.batches.last()):
             raise damaged(path, problem)
+        if self.pace.interval is None:
+            self._look_ahead()
         decodings = self.batches.setup.decodings
         topics = [
             panes_of(self.spark, each, decodings[each.stream], self.pace.pieces_per_batch)
@@ -134,7 +153,7 @@ class Runner:
         ]
         # Spark knows sources by their places. That of the files is there even if there are none,
         # so that some can be added.
-        panes = reduce(DataFrame.union, topics, self._panes_of_files())
+        panes = reduce(DataFrame.union, topics, self._pieces())
         writer = panes.writeStream.foreachBatch(self._process).option(
             "checkpointLocation", str(self.batches.layout.spark)
         )
@@ -142,9 +161,16 @@ class Runner:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.pace.interval} seconds").start()
 
-    def _panes_of_files(self) -> DataFrame:
+    def _look_ahead(self) -> None:
+        """Find all pieces, and let tasks begin with the first while Spark starts the query."""
+        read = self.batches.last().pieces
+        log = SourceLog(self.batches.layout.source_log, read)
+        self.sources.look(log, complete=True)
+        self._files.look_ahead(read, len(log.pieces))
+
+    def _pieces(self) -> DataFrame:
+        """No rows: Spark counts the pieces of files, and is asked for their panes by number."""
         self.spark.dataSource.register(PieceSource)
-        decode = partial(decode_rows, decodings=self.batches.setup.decodings)
         return (
             self.spark.readStream.format(FORMAT)
             .option("sources", self.sources.to_json())
@@ -152,7 +178,6 @@ class Runner:
             .option("committed", self.batches.last().pieces)
             .option("pieces", self.pace.pieces_per_batch)
             .load()
-            .mapInArrow(decode, PANES)
         )
 
     def _process(self, frame: DataFrame, batch: int) -> None:
@@ -162,27 +187,22 @@ class Runner:
             offsets = self._offsets(batch)
             digest = sha256("\n".join(offsets).encode()).hexdigest()
             decode = partial(self._decoded, frame, offsets)
-            self.batches.process(batch, digest, decode, self._parts(offsets))
+            try:
+                self.batches.process(batch, digest, decode, self._parts(offsets))
+            except (PySparkException, Py4JError):
+                raise
+            except Exception as error:
+                self._raised = error  # Spark would turn it into text
+                raise
 
     def _decoded(self, frame: DataFrame, offsets: Sequence[str]) -> list[Pane]:
-        """The panes of a batch: made by tasks, or here if that is sooner."""
-        pieces = self._of_one_task(offsets)
-        if pieces is not None:
-            return [decoded(piece, self.batches.setup.decodings) for piece in pieces]
+        """The panes of a batch."""
+        _version, files, *topics = offsets
+        panes = self._files.panes(self.batches.last().pieces, json.loads(files)["pieces"])
         # One action, because two on the frame would decode it twice.
-        return [pane_from(json.loads(row.pane)) for row in frame.collect()]
-
-    def _of_one_task(self, offsets: Sequence[str]) -> list[Piece] | None:
-        """The pieces of a batch of a live run, if a single task would read them all.
-
-        Nothing is gained by a job with one task, and somebody waits for what it costs.
-        """
-        if self.pace.interval is None or self.topics:
-            return None
-        _version, files = offsets
-        read, known = self.batches.last().pieces, json.loads(files)["pieces"]
-        pieces = self._log.pieces(read, known)
-        return pieces if len(list(in_tasks(pieces))) <= 1 else None
+        return panes + [
+            pane_from(json.loads(row.pane)) for row in (frame.collect() if topics else ())
+        ]
 
     def encode(self, pieces: Sequence[StaticPiece]) -> None:
         """Have static data encoded, a task for each piece.
@@ -238,39 +258,3 @@ def _wait_for(query: StreamingQuery) -> None:
 
 class _Stopped(Exception):  # noqa: N818 - it is no error
     """A batch that is not begun because the run ends."""
-
-
-def decode_rows(
-    batches: Iterable[pa.RecordBatch], decodings: Mapping[str, Decoding]
-) -> Iterator[pa.RecordBatch]:
-    """Pieces -> a pane for each, of which only a description is returned."""
-    for record in batches:
-        for text in record.column(0).to_pylist():
-            piece = Piece(**json.loads(str(text)))
-            pane = decoded(piece, decodings)
-            yield pa.RecordBatch.from_pydict({"pane": [json.dumps(asdict(pane))]})
-
-
-_RAISED: Final = re.compile(r"headrace\.errors\.(\w+): (.+)")
-_PYTHON: Final = re.compile(r"^(\w+(?:Error|Exception): .+)", re.MULTILINE)
-_NO_ROOM: Final = "No space left on device"
-_TWICE: Final = "Multiple streaming queries are concurrently using"
-_RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineError, SettingError)}
-
-
-def translated(text: str) -> HeadraceError:
-    r"""What a task or the source has raised, which Spark has turned into text.
-
-    >>> translated("Traceback ...\nheadrace.errors.MachineError: no disk\n at org.apache...")
-    MachineError('no disk')
-    >>> str(translated("Traceback ...\nKeyError: 'x'\n at org.apache...")).partition(";")[0]
-    "a mistake of Headrace, please report it: KeyError: 'x'"
-    """
-    raised = _RAISED.search(text)
-    if raised and raised[1] in _RAISED_IN_TASKS:
-        return _RAISED_IN_TASKS[raised[1]](raised[2])
-    *_, said = _PYTHON.findall(text) or text.splitlines() or ["without a word"]
-    return InternalError(
-        f"a mistake of Headrace, please report it: {said}; all that Spark says of it is in "
-        "spark.log in the checkpoint"
-    )

@@ -1,13 +1,11 @@
-"""The files of all streams as one source of Spark, whose rows only say what to read."""
+"""The files of all streams as one source of Spark, which only counts what there is to read."""
 
 # Spark's names for what a source does are not written as Python writes them.
 # ruff: noqa: N802
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,40 +18,12 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from headrace.pipeline.pieces import Piece, SourceLog
+from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.streams import Sources
 from headrace.pipeline.tables import damaged
 
 FORMAT: Final = "headrace"
-SCHEMA: Final = "piece string"
-
-
-TASK: Final = 4 << 20
-"""So many bytes are worth a task of their own, and so are this many small files:"""
-FILES: Final = 64
-
-
-class PiecePartition(InputPartition):
-    """Some pieces on their way to the task that reads them."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        """Carry pieces that follow each other."""
-        super().__init__(pieces[0].ordinal)
-        self.pieces = [json.dumps(asdict(piece)) for piece in pieces]
-
-
-def in_tasks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Pieces in order, small ones together: a task costs more than reading a few lines."""
-    held: list[Piece] = []
-    size = 0
-    for piece in pieces:
-        if held and (size + piece.stop - piece.start > TASK or len(held) == FILES):
-            yield held
-            held, size = [], 0
-        held.append(piece)
-        size += piece.stop - piece.start
-    if held:
-        yield held
+SCHEMA: Final = "pane string"
 
 
 class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -88,19 +58,16 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             known = min(known, start["pieces"] + limit.max_files)
         return {"pieces": known}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """One task for each large piece, or for some small ones."""
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:  # noqa: ARG002
+        """No rows: whoever works on a batch asks for the pieces by their numbers."""
         if end["pieces"] > len(self.log.pieces):
             problem = f"it has {len(self.log.pieces)} pieces, and Spark reads {end['pieces']}"
             raise damaged(self.log.path, problem)
-        pieces = self.log.pieces[start["pieces"] : end["pieces"]]
-        return [PiecePartition(each) for each in in_tasks(pieces)]
+        return []
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        """Only say what to read: bytes are faster to read where they are decoded."""
-        if isinstance(partition, PiecePartition):
-            for piece in partition.pieces:
-                yield (piece,)
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # noqa: ARG002
+        """Nothing."""
+        return iter(())
 
 
 class PieceSource(DataSource):
@@ -112,7 +79,7 @@ class PieceSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """A piece, as JSON."""
+        """That of panes, which topics of Kafka bring."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002

@@ -1,0 +1,128 @@
+"""Where a pipeline runs: in this process, or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.local import LocalRunner
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.messages import TopicSource
+from headrace.pipeline.static import StaticPiece
+from headrace.pipeline.streams import Sources
+
+if TYPE_CHECKING:
+    from headrace.spark.session import SparkSession
+
+INTERVAL: Final = 0.2
+"""Seconds from batch to batch in a run that does not end."""
+
+
+class RunnerKind(StrEnum):
+    """Where a run takes place."""
+
+    SPARK = "spark"
+    INLINE = "inline"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Where and how a pipeline runs.
+
+    Attributes:
+        runner: where it takes place.
+        master: the Spark to run on; one in this process if not given.
+        pieces: how many pieces of files a batch takes; no limit if zero.
+        interval: seconds from batch to batch; a run without one ends with its input.
+    """
+
+    runner: RunnerKind = RunnerKind.SPARK
+    master: str | None = None
+    pieces: int = 16
+    interval: float | None = None
+
+
+class Runner(Protocol):
+    """What works on batches."""
+
+    def run(self) -> Manifest:
+        """Run until the input ends, or until the run is stopped; the last manifest."""
+
+    def stop(self) -> None:
+        """End the run after the batch that is being worked on."""
+
+    def encode(self, pieces: Sequence[StaticPiece]) -> None:
+        """Have static data encoded."""
+
+
+@contextmanager
+def launched(
+    launch: Launch,
+    batches: Batches,
+    sources: Sources,
+    topics: Sequence[TopicSource] = (),
+    phase: Callable[[str], None] = lambda _text: None,
+) -> Iterator[Runner]:
+    """What is about to work on batches, until the end of the block.
+
+    Args:
+        launch: where and how.
+        batches: what to run.
+        sources: the files to read.
+        topics: what to read from Kafka.
+        phase: told what is being waited for.
+
+    Raises:
+        HeadraceError: Spark does not start, or a topic cannot be read.
+    """
+    if launch.runner is RunnerKind.INLINE:
+        yield LocalRunner(batches, sources, launch.pieces, launch.interval)
+        return
+    from headrace.spark.run import Pace, Runner  # noqa: PLC0415
+
+    if topics:
+        from headrace.spark.kafka import check_topics  # noqa: PLC0415
+
+        check_topics(topics)
+    phase("starting Spark, which takes some seconds")
+    with _session(launch.master, batches.layout.directory, reads_kafka=bool(topics)) as spark:
+        if not (spark.sparkContext.master or "").startswith("local"):
+            from headrace.spark.sharing import check_shared  # noqa: PLC0415
+
+            check_shared(spark, batches.layout.directory)
+        phase("Spark has started, and reads")
+        yield Runner(spark, batches, sources, Pace(launch.pieces, launch.interval), topics)
+
+
+@contextmanager
+def _session(master: str | None, directory: Path, *, reads_kafka: bool) -> Iterator[SparkSession]:
+    """A session that is stopped afterwards, unless it was there before."""
+    from headrace.spark.session import active, start  # noqa: PLC0415
+
+    running = active()
+    if running is not None:
+        if reads_kafka:
+            from headrace.spark.kafka import add_connector  # noqa: PLC0415
+
+            add_connector(running)
+        yield running
+        return
+    settings = dict[str, str]()
+    if reads_kafka:
+        from headrace.spark.kafka import connector_settings  # noqa: PLC0415
+
+        settings = connector_settings()
+    session = start(master=master, log=directory / "spark.log", settings=settings)
+    try:
+        yield session
+    except KeyboardInterrupt:
+        raise  # stopping it would wait for the batch; without this process it ends by itself
+    except BaseException:
+        session.stop()
+        raise
+    session.stop()

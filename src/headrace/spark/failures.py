@@ -1,0 +1,30 @@
+"""What went wrong, by what Spark says of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
+
+_RAISED: Final = re.compile(r"headrace\.errors\.(\w+): (.+)")
+_PYTHON: Final = re.compile(r"^(\w+(?:Error|Exception): .+)", re.MULTILINE)
+_RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineError, SettingError)}
+
+
+def translated(text: str) -> HeadraceError:
+    r"""What a task or the source has raised, which Spark has turned into text.
+
+    >>> translated("Traceback ...\nheadrace.errors.MachineError: no disk\n at org.apache...")
+    MachineError('no disk')
+    >>> str(translated("Traceback ...\nKeyError: 'x'\n at org.apache...")).partition(";")[0]
+    "a mistake of Headrace, please report it: KeyError: 'x'"
+    """
+    raised = _RAISED.search(text)
+    if raised and raised[1] in _RAISED_IN_TASKS:
+        return _RAISED_IN_TASKS[raised[1]](raised[2])
+    *_, said = _PYTHON.findall(text) or text.splitlines() or ["without a word"]
+    return InternalError(
+        f"a mistake of Headrace, please report it: {said}; all that Spark says of it is in "
+        "spark.log in the checkpoint"
+    )
