@@ -4,7 +4,7 @@ The workload of the Sparkwave paper: 200,000 offers of an online market, eleven 
 timed N-Quads at 100,000 triples a second of event time; asked for are the offers of products of one
 type, with all that is said of them, in the last 5 seconds, every 5 seconds. Both sides are timed
 from the bytes of the file to lines of JSON in another; pyoxigraph fills a new store for every
-window in one process, Spark has two tasks at a time, and has answered a smaller file before.
+window in one process; Spark has two tasks at a time, and has answered the file once before.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import pyoxigraph as ox
-from _bsbm import PER_OFFER, QUERY, STREAM, write_stream
-from _processes import seconds
+from _bsbm import QUERY, STREAM, write_stream
+from _processes import Role, usages
 
 from headrace.dialects import parse
 from headrace.launching import RunnerKind
@@ -35,10 +35,13 @@ from headrace.spark.session import start
 
 WIDTH = 5000
 CORES = 2
-WARM_UP = 20_000
-"""So many offers are answered before the clock runs."""
-STAGES = ("decode", "exchange", "kernel", "commit", "sink")
-"""Text to panes in tasks; panes to the driver; windows; files of the checkpoint; results."""
+STAGES = {
+    "decode": "waiting for text to become panes, which tasks do ahead",
+    "exchange": "panes to the driver",
+    "kernel": "windows and answers",
+    "commit": "files of the checkpoint",
+    "sink": "results",
+}
 PLAIN = "\n".join(line for line in QUERY.splitlines() if not line.startswith("FROM"))
 
 
@@ -52,7 +55,7 @@ class Figures:
     reading: float
     pyoxigraph: list[float] = field(default_factory=list)
     headrace: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
+    cpu: dict[Role, list[float]] = field(default_factory=lambda: {each: [] for each in Role})
     stages: dict[str, list[float]] = field(default_factory=lambda: {each: [] for each in STAGES})
     load: list[float] = field(default_factory=list)
 
@@ -137,11 +140,10 @@ def answers(out: Path) -> Counter[tuple[int, str]]:
 
 def measured(folder: Path, asked: argparse.Namespace) -> Figures:
     """Time both sides, in turns, so that what else the machine does meets both."""
-    source, small = folder / "offers.tnq", folder / "small.tnq"
+    source = folder / "offers.tnq"
     theirs, ours = folder / "theirs.ndjson", folder / "ours.ndjson"
     triples = write_stream(source, offers=asked.offers)
-    write_stream(small, offers=min(WARM_UP, triples // PER_OFFER))
-    our_run(small, ours, asked.partitions, asked.pieces)
+    our_run(source, ours, asked.partitions, asked.pieces)
     began = perf_counter()
     size = sum(map(len, _blocks(source)))
     figures = Figures(triples, size / 1e6, 0, perf_counter() - began)
@@ -151,16 +153,25 @@ def measured(folder: Path, asked: argparse.Namespace) -> Figures:
         their_run(source, theirs)
         figures.pyoxigraph.append(perf_counter() - began)
         ours.unlink()
-        worked, began = seconds(os.getpid()), perf_counter()
+        worked, began = by_role(), perf_counter()
         spent = our_run(source, ours, asked.partitions, asked.pieces)
         figures.headrace.append(perf_counter() - began)
-        figures.cpu.append(seconds(os.getpid()) - worked)
+        for role, taken in by_role().items():
+            figures.cpu[role].append(taken - worked[role])
         for stage, taken in spent.items():
             figures.stages[stage].append(taken)
         found = answers(ours)
         assert found == answers(theirs), "both sides give the same answers"
         figures.rows = found.total()
     return figures
+
+
+def by_role() -> dict[Role, float]:
+    """Seconds of processor time so far."""
+    found = dict.fromkeys(Role, 0.0)
+    for usage in usages(os.getpid()):
+        found[usage.role] += usage.seconds
+    return found
 
 
 def _blocks(source: Path) -> Iterator[bytes]:
@@ -183,8 +194,10 @@ def show(figures: Figures) -> None:
     spent = {stage: median(each) for stage, each in figures.stages.items()}
     spent["Spark around it"] = taken - sum(spent.values())
     for stage, each in spent.items():
-        print(f"  {stage:16} {each:6.2f} s {each / taken:5.0%}")
-    print(f"processor time of all processes {median(figures.cpu):.2f} s")
+        print(f"  {stage:16} {each:6.2f} s {each / taken:5.0%}  {STAGES.get(stage, '')}".rstrip())
+    worked = {role: median(each) for role, each in figures.cpu.items()}
+    shown = ", ".join(f"{role} {each:.2f} s" for role, each in worked.items())
+    print(f"processor time: {shown}; workers decode")
     print("load of the machine before each repeat:", ", ".join(f"{x:.1f}" for x in figures.load))
 
 
@@ -195,7 +208,7 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--offers", type=int, help="only so many, for a quick run")
     options.add_argument("--partitions", type=int, default=1)
-    options.add_argument("--pieces", type=int, default=16, help="of files, in a batch")
+    options.add_argument("--pieces", type=int, default=8, help="of files, in a batch")
     asked = options.parse_args()
     with TemporaryDirectory(prefix="headrace-throughput-") as folder, ExitStack() as stack:
         stack.callback(start(CORES, Path(folder) / "spark.log").stop)

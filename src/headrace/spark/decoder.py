@@ -19,8 +19,8 @@ from headrace.spark.failures import translated
 _TASK: Final = 4 << 20
 """So many bytes are worth a task of their own, and so are this many small files:"""
 _FILES: Final = 64
-_JOBS: Final = 2
-"""So many jobs are under way: one that a batch waits for, or soon will, and one for idle cores."""
+_JOBS_AHEAD: Final = 2
+"""So many jobs are begun before anyone asks for what they bring."""
 
 
 def in_tasks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
@@ -75,12 +75,12 @@ class Decoder:
         self._jobs: dict[int, Future[list[Pane]]] = {}
         self._begun = 0
         self._known = 0
-        self._threads = ThreadPoolExecutor(_JOBS, "decode")
+        self._threads = ThreadPoolExecutor(1, "decode")  # so that jobs run in their order
 
     def look_ahead(self, first: int, known: int) -> None:
         """Decode pieces from a number on; all that are known have been written to the log."""
         self._known = known
-        self._begin(first, first + _JOBS * self._pieces_per_job)
+        self._begin(first, first + _JOBS_AHEAD * self._pieces_per_job)
 
     def panes(self, first: int, stop: int) -> list[Pane]:
         """The panes of the pieces from a number up to another; each is asked for once, in order.
@@ -91,7 +91,7 @@ class Decoder:
         self._known = max(self._known, stop)
         self._begin(first, stop)
         jobs = dict.fromkeys(self._jobs.pop(number) for number in range(first, stop))
-        self._begin(stop, stop + _JOBS * self._pieces_per_job)
+        self._begin(stop, stop + _JOBS_AHEAD * self._pieces_per_job)
         found = {pane.ordinal: pane for job in jobs for pane in job.result()}
         return [found[number] for number in range(first, stop)]
 

@@ -144,8 +144,6 @@ class Runner:
         # Spark does not say which of its files is damaged, or that another one is.
         for path, problem in spark_problems(self.batches.layout, self.batches.last()):
             raise damaged(path, problem)
-        if self.pace.interval is None:
-            self._look_ahead()
         decodings = self.batches.setup.decodings
         topics = [
             panes_of(self.spark, each, decodings[each.stream], self.pace.pieces_per_batch)
@@ -161,24 +159,23 @@ class Runner:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self.pace.interval} seconds").start()
 
-    def _look_ahead(self) -> None:
-        """Find all pieces, and let tasks begin with the first while Spark starts the query."""
+    def _pieces(self) -> DataFrame:
+        """No rows: Spark counts the pieces of files, and their panes are had by number."""
+        self.spark.dataSource.register(PieceSource)
+        reader = self.spark.readStream.format(FORMAT).option("pieces", self.pace.pieces_per_batch)
         read = self.batches.last().pieces
+        if self.pace.interval is None:
+            return reader.option("known", self._look_ahead(read)).load()
+        log = self.batches.layout.source_log
+        reader = reader.option("sources", self.sources.to_json()).option("log", str(log))
+        return reader.option("committed", read).load()
+
+    def _look_ahead(self, read: int) -> int:
+        """Find all pieces, and let tasks begin with the first while Spark starts the query."""
         log = SourceLog(self.batches.layout.source_log, read)
         self.sources.look(log, complete=True)
         self._files.look_ahead(read, len(log.pieces))
-
-    def _pieces(self) -> DataFrame:
-        """No rows: Spark counts the pieces of files, and is asked for their panes by number."""
-        self.spark.dataSource.register(PieceSource)
-        return (
-            self.spark.readStream.format(FORMAT)
-            .option("sources", self.sources.to_json())
-            .option("log", str(self.batches.layout.source_log))
-            .option("committed", self.batches.last().pieces)
-            .option("pieces", self.pace.pieces_per_batch)
-            .load()
-        )
+        return len(log.pieces)
 
     def _process(self, frame: DataFrame, batch: int) -> None:
         with self._at_work:

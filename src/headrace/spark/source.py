@@ -1,12 +1,14 @@
-"""The files of all streams as one source of Spark, which only counts what there is to read."""
+"""The files of all streams as one source of Spark, which only counts what there is to read.
+
+Spark starts a process for it, and waits. So what is not always needed is imported where it is.
+"""
 
 # Spark's names for what a source does are not written as Python writes them.
 # ruff: noqa: N802
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -18,10 +20,6 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from headrace.pipeline.pieces import SourceLog
-from headrace.pipeline.streams import Sources
-from headrace.pipeline.tables import damaged
-
 FORMAT: Final = "headrace"
 SCHEMA: Final = "pane string"
 
@@ -29,12 +27,15 @@ SCHEMA: Final = "pane string"
 class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Tells Spark how many pieces there are; an offset is a number of pieces."""
 
-    def __init__(self, sources: Sources, log: SourceLog, pieces_per_batch: int) -> None:
-        """Go on with a log."""
-        self.sources = sources
-        self.log = log
+    def __init__(self, known: Callable[[], int], pieces_per_batch: int) -> None:
+        """Count what is known.
+
+        Args:
+            known: looks how many pieces there are now.
+            pieces_per_batch: how many of them a batch may hold; any number if zero.
+        """
+        self.known = known
         self.pieces_per_batch = pieces_per_batch
-        self.ends = False
 
     def initialOffset(self) -> dict[str, int]:
         """Before the first piece."""
@@ -45,24 +46,21 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxFiles(self.pieces_per_batch) if self.pieces_per_batch else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """What is there now is all there will be."""
-        self.sources.look(self.log, complete=True)
-        self.ends = True
+        """Do nothing: what was known at the start is all there is."""
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         """After the last piece that the next batch reads."""
-        if not self.ends:
-            self.sources.look(self.log, complete=False)
-        known = len(self.log.pieces)
+        known = self.known()
         if isinstance(limit, ReadMaxFiles):
             known = min(known, start["pieces"] + limit.max_files)
         return {"pieces": known}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:  # noqa: ARG002
+    def partitions(
+        self,
+        start: dict[str, int],  # noqa: ARG002
+        end: dict[str, int],  # noqa: ARG002
+    ) -> Sequence[InputPartition]:
         """No rows: whoever works on a batch asks for the pieces by their numbers."""
-        if end["pieces"] > len(self.log.pieces):
-            problem = f"it has {len(self.log.pieces)} pieces, and Spark reads {end['pieces']}"
-            raise damaged(self.log.path, problem)
         return []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # noqa: ARG002
@@ -71,7 +69,11 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class PieceSource(DataSource):
-    """All streams that are files; options `sources`, `log`, `committed`, `pieces`."""
+    """All streams that are files.
+
+    Its options are `pieces`, how many a batch may hold, and either `known`, how many there are in
+    all, or `sources`, `log` and `committed`, if there will be more.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -84,8 +86,23 @@ class PieceSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
         """Read the streams from where their log says."""
-        return PieceReader(
-            Sources.from_json(self.options["sources"]),
-            SourceLog(Path(self.options["log"]), int(self.options["committed"])),
-            int(self.options["pieces"]),
-        )
+        known = self.options.get("known")
+        count = _looking(self.options) if known is None else lambda: int(known)
+        return PieceReader(count, int(self.options["pieces"]))
+
+
+def _looking(options: Mapping[str, str]) -> Callable[[], int]:
+    """What looks for new pieces and says how many there are."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from headrace.pipeline.pieces import SourceLog  # noqa: PLC0415
+    from headrace.pipeline.streams import Sources  # noqa: PLC0415
+
+    sources = Sources.from_json(options["sources"])
+    log = SourceLog(Path(options["log"]), int(options["committed"]))
+
+    def count() -> int:
+        sources.look(log, complete=False)
+        return len(log.pieces)
+
+    return count
