@@ -178,7 +178,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = 1,
     batch: Annotated[
         int, typer.Option(help="Pieces of files (16 MB) in a batch; 0 is no limit.", min=0)
-    ] = 16,
+    ] = 8,
     interval: Annotated[
         float, typer.Option(help="Seconds from batch to batch, without --once.", min=0.05)
     ] = 0.2,

@@ -43,7 +43,7 @@ class Launch:
 
     runner: RunnerKind = RunnerKind.SPARK
     master: str | None = None
-    pieces: int = 16
+    pieces: int = 8
     interval: float | None = None
 
 

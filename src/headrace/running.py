@@ -77,7 +77,7 @@ class Job:
     runner: RunnerKind = RunnerKind.SPARK
     master: str | None = None
     partitions: int = 1
-    pieces: int = 16
+    pieces: int = 8
     interval: float = INTERVAL
     metrics: Sequence[str] = ()
 

@@ -45,7 +45,7 @@ class Pace:
         ends: whether windows are closed where the input ends, or more of it will come.
     """
 
-    pieces_per_batch: int = 16
+    pieces_per_batch: int = 8
     interval: float | None = None
     ends: bool = True
 
