@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.functions.numerals import double_text
@@ -63,39 +64,15 @@ _DIGITS: Final = 15
 
 def values(texts: pl.Series) -> pl.DataFrame:
     """Kind, number and truth of each canonical text."""
-    rows = texts.str.starts_with('"').arg_true()
-    if len(rows) == len(texts):
-        return _values_of_literals(texts)
-    names = texts.to_frame("text").select(
-        _kind_of_name(pl.col("text")).alias(KIND),
-        pl.lit(None, pl.Float64).alias(NUMBER),
-        pl.lit(None, pl.Boolean).alias(TRUTH),
-    )
-    if len(rows) == 0:
-        return names
-    found = _values_of_literals(texts.gather(rows))
-    return pl.DataFrame([names[name].scatter(rows, found[name]) for name in VALUES])
-
-
-def _values_of_literals(texts: pl.Series) -> pl.DataFrame:
-    kinds = texts.to_frame("text").select(_kind_of_literal(pl.col("text")).alias(KIND))[KIND]
-    # A string is true unless nothing is between its quotes.
-    truth = (texts.str.len_bytes() > len('""')).set(kinds != Kind.STRING, None)
-    worth = pl.DataFrame(
-        [
-            kinds,
-            pl.repeat(None, len(texts), dtype=pl.Float64, eager=True).alias(NUMBER),
-            truth.alias(TRUTH),
-        ]
-    )
-    rows = kinds.is_between(Kind.BOOLEAN, Kind.DOUBLE).arg_true()
-    if len(rows) == 0:
+    worth = texts.to_frame("text").select(_KIND, _NO_NUMBER, _FULL)
+    kinds = worth[KIND].to_numpy()
+    rows = np.flatnonzero((kinds >= Kind.BOOLEAN) & (kinds <= Kind.DOUBLE))
+    if rows.size == 0:
         return worth
-    # A quote within is escaped, and nothing with a backslash is a number or a truth value.
-    lexical = texts.gather(rows).str.extract(_LEXICAL).alias("lex")
-    frame = pl.DataFrame([kinds.gather(rows), lexical]).with_columns(_number().alias(NUMBER))
-    found = frame.select(pl.col(KIND), pl.col(NUMBER), _truth().alias(TRUTH))
-    return pl.DataFrame([worth[name].scatter(rows, found[name]) for name in VALUES])
+    frame = pl.DataFrame([texts.gather(rows).alias("text"), worth[KIND].gather(rows)])
+    found = frame.with_columns(_LEX).with_columns(_NUMBER).select(NUMBER, _TRUTH)
+    scattered = [worth[name].scatter(rows, found[name]) for name in (NUMBER, TRUTH)]
+    return pl.DataFrame([worth[KIND], *scattered])
 
 
 def _kind_of_name(text: pl.Expr) -> pl.Expr:
@@ -150,6 +127,27 @@ def _truth() -> pl.Expr:
         .then(number != 0)
         .otherwise(None)
     )
+
+
+# Made once: to make them takes longer than to evaluate them for the terms of a small batch.
+_TEXT: Final = pl.col("text")
+_KIND: Final = (
+    pl.when(_TEXT.str.starts_with('"'))
+    .then(_kind_of_literal(_TEXT))
+    .otherwise(_kind_of_name(_TEXT))
+    .alias(KIND)
+)
+_NO_NUMBER: Final = pl.lit(None, pl.Float64).alias(NUMBER)
+# A string is true unless nothing is between its quotes.
+_FULL: Final = (
+    pl.when(_TEXT.str.starts_with('"') & _TEXT.str.ends_with('"'))
+    .then(_TEXT.str.len_bytes() > len('""'))
+    .alias(TRUTH)
+)
+# A quote within is escaped, and nothing with a backslash is a number or a truth value.
+_LEX: Final = _TEXT.str.extract(_LEXICAL).alias("lex")
+_NUMBER: Final = _number().alias(NUMBER)
+_TRUTH: Final = _truth().alias(TRUTH)
 
 
 def double_texts(numbers: pl.Series) -> pl.Series:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,6 @@ from headrace.pipeline.panes import (
     PROBLEMS,
     SIZE,
     STATEMENTS,
-    VALUED_TERMS,
     Columns,
     Pane,
     file_name,
@@ -37,6 +36,7 @@ from headrace.pipeline.panes import (
 from headrace.pipeline.pieces import Piece
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
+from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.formats import Format
 from headrace.rdf.ids import term_id
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
@@ -44,6 +44,9 @@ from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
 
 _NEWLINE: Final = ord("\n")
+_OF: Final = {PLACE: POSITION}
+_FEW_SHAPES: Final = 8
+"""So many are looked for one by one; more are looked up."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,7 @@ def shaped(
         statements, terms = _asserted(read, decoding.seed)
         sizes = np.bincount(statements[POSITION].to_numpy(), minlength=elements.height)
         elements = elements.with_columns(pl.Series(SIZE, sizes, dtype=pl.Int64))
-    statements = statements.rename({POSITION: PLACE}).select(*STATEMENTS)
+    statements = pl.DataFrame([statements[_OF.get(name, name)].alias(name) for name in STATEMENTS])
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = _wanted(statements, decoding.shapes, decoding.seed)
@@ -177,14 +180,15 @@ def shaped(
         if not kept:
             statements = statements.filter(chosen)
             used = pl.concat([statements[name].rename(ID) for name in STATEMENT]).unique()
-            terms = terms.join(used.to_frame(), on=ID, how="semi")
+            terms = terms.join(used.to_frame(), on=ID, how="semi", maintain_order="left")
     # In this order a dictionary takes them as they are.
-    terms = terms.sort(pl.col(ID).reinterpret(signed=False))
-    valued = terms.hstack(values(terms[TEXT])).select(*VALUED_TERMS)
+    if not terms[ID].reinterpret(signed=False).is_sorted():
+        terms = terms.sort(pl.col(ID).reinterpret(signed=False))
+    valued = pl.DataFrame([terms[ID], terms[TEXT], *values(terms[TEXT])])
     bad = [(each.name, each.line, each.column, each.problem) for each in problems]
     return (
         Columns(
-            elements.select(*ELEMENTS),
+            pl.DataFrame([elements[name] for name in ELEMENTS]),
             statements,
             valued,
             pl.DataFrame(bad, schema=PROBLEMS, orient="row"),
@@ -195,30 +199,30 @@ def shaped(
 
 def _has_late(read: TimedColumns, delay: int) -> bool:
     """Whether an element is so far behind that it may have to be written out in full."""
-    times = read.elements[TIME]
-    return bool((times < times.cum_max() - delay).any())
+    times = read.elements[TIME].to_numpy()
+    return bool((times < np.maximum.accumulate(times) - delay).any())
 
 
-def _wanted(statements: pl.DataFrame, shapes: Sequence[Shape], seed: int) -> pl.Series:
+def _wanted(statements: pl.DataFrame, shapes: Sequence[Shape], seed: int) -> Flags:
     """Which statements are of one of some shapes."""
     by_places: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
     for shape in shapes:
         terms = {SUBJECT: shape.subject, PREDICATE: shape.predicate, OBJECT: shape.object}
         fixed = {name: term_id(term, seed) for name, term in terms.items() if term is not None}
         by_places.setdefault(tuple(fixed), []).append(tuple(fixed.values()))
-    chosen = pl.repeat(value=False, n=statements.height, dtype=pl.Boolean, eager=True)
+    chosen = np.zeros(statements.height, np.bool_)
     for places, ids in by_places.items():
+        columns = [statements[name].to_numpy() for name in places]
         if len(places) == 1:
-            chosen |= statements[places[0]].is_in([each for (each,) in ids])
+            chosen |= np.isin(columns[0], np.array(ids).ravel())
+        elif len(ids) <= _FEW_SHAPES:
+            for each in ids:
+                equal = (column == term for column, term in zip(columns, each, strict=True))
+                chosen |= reduce(np.logical_and, equal)
         else:
             known = pl.DataFrame(ids, schema=dict.fromkeys(places, pl.Int64), orient="row").unique()
-            found = statements.select(places).join(
-                known.with_columns(pl.lit(value=True).alias("found")),
-                on=places,
-                how="left",
-                maintain_order="left",
-            )
-            chosen |= found["found"].fill_null(value=False)
+            found = statements.select(*places).with_row_index().join(known, on=places, how="semi")
+            chosen[found["index"].to_numpy()] = True
     return chosen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -86,7 +86,7 @@ def open_deployment(directory: Path, seed: int | None = None) -> Deployment:
         if not layout.identity.exists():
             chosen = secrets.randbits(64) if seed is None else seed
             new = Identity(secrets.token_hex(8), chosen, __version__)
-            create(layout.identity, sealed(asdict(new)))
+            create(layout.identity, sealed(new))
         found = read_identity(layout.identity)
     except BaseException:
         os.close(lock)

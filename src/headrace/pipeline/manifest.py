@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,7 +125,7 @@ NOTHING: Final = Manifest(-1)
 def commit(layout: Layout, manifest: Manifest) -> None:
     """Make a manifest part of the deployment, durably and at most once."""
     reach("manifest")
-    create(_path(layout, manifest.label), sealed(asdict(manifest)))
+    create(_path(layout, manifest.label), sealed(manifest))
     reach("manifest-committed")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -166,7 +166,7 @@ class SourceLog:
         reach("source-log")
         try:
             with private(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as log:
-                log.writelines(sealed(asdict(piece)) + b"\n" for piece in numbered)
+                log.writelines(sealed(piece) + b"\n" for piece in numbered)
                 log.flush()
                 os.fsync(log.fileno())
         except OSError as error:

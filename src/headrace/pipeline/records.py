@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import xxhash
 
-from headrace.errors import MachineError
+from headrace.errors import InternalError, MachineError
 from headrace.pipeline.tables import damaged
 
 FORMAT: Final = 1
 """Of the files of a deployment; another one cannot be gone on with."""
 
 
-def sealed(record: Mapping[str, object]) -> bytes:
+def sealed(record: object) -> bytes:
     """A record as a line of JSON that says how it was written and what its checksum is.
 
     >>> sealed({"id": "a"})
     b'{"format": 1, "checksum": "725192948591416d", "record": {"id": "a"}}'
+
+    Args:
+        record: a mapping, or a dataclass, of what JSON knows and of dataclasses.
     """
-    text = json.dumps(record)
+    text = json.dumps(record, default=_fields)
     checksum = xxhash.xxh3_64_hexdigest(text.encode())
     return f'{{"format": {FORMAT}, "checksum": "{checksum}", "record": {text}}}'.encode()
+
+
+def _fields(record: object) -> dict[str, object]:
+    if not is_dataclass(record):
+        raise InternalError(f"a record has a {type(record).__name__}, which is not for JSON")
+    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def unsealed(content: bytes, path: Path, place: str = "it") -> dict[str, Any]:

@@ -23,6 +23,7 @@ from headrace.rdf.columns_lines import (
     distinct_terms,
 )
 from headrace.rdf.columns_terms import GRAPH, OBJECT, SUBJECT, text_ids
+from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.ids import term_id
 from headrace.rdf.lines import line_starts, with_newlines
 from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions
@@ -101,7 +102,7 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     return timed_columns(rows, begins, terms)
 
 
-def timed_columns(rows: pl.DataFrame, begins: pl.Series, terms: pl.DataFrame) -> TimedColumns:
+def timed_columns(rows: pl.DataFrame, begins: Flags, terms: pl.DataFrame) -> TimedColumns:
     """What lines say whose blank nodes have been told apart.
 
     Args:
@@ -128,7 +129,7 @@ def in_scopes(
         prefix: put before all labels, with a dot, unless it is empty.
         seed: of the ids.
     """
-    local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
+    local = terms.select(pl.col(TEXT).str.contains("^(?:_:|<<)")).to_series()
     if not local.any() or (scopes is None and not prefix):
         return rows, terms
     scope = pl.repeat(0, rows.height, eager=True) if scopes is None else scopes()
@@ -144,31 +145,37 @@ def _in_data(starts: pl.Series, data: bytes, text: bytes) -> pl.Series:
     return pl.Series(np.array(line_starts(data))[lines])
 
 
-def line_begins(rows: pl.DataFrame) -> pl.Series:
+def line_begins(rows: pl.DataFrame) -> Flags:
     """Whether each line begins an element, or is of the same one as the line before it."""
-    same = [rows[name] == rows[name].shift() for name in (TIME, GRAPH)]
-    return ~(same[0] & same[1]).fill_null(value=False)
+    begins = np.ones(rows.height, np.bool_)
+    graph = rows[GRAPH]
+    if graph.null_count() < rows.height:
+        time, known = rows[TIME].to_numpy(), graph.is_not_null().to_numpy()
+        graphs = graph.fill_null(0).to_numpy()
+        same = (time[1:] == time[:-1]) & (graphs[1:] == graphs[:-1])
+        begins[1:] = ~(same & known[1:] & known[:-1])
+    return begins
 
 
-def _elements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
+def _elements(rows: pl.DataFrame, begins: Flags) -> pl.DataFrame:
     """One row for each element or heartbeat."""
-    first = begins.arg_true()
-    after = first.shift(-1, fill_value=rows.height)
-    heartbeat = rows[SUBJECT].gather(first).is_null()
-    size = (after - first).cast(pl.Int64).set(heartbeat, 0)
-    return pl.DataFrame([rows[TIME].gather(first), size.alias(SIZE)])
+    first = np.flatnonzero(begins)
+    size = np.diff(first, append=rows.height)
+    if rows[SUBJECT].null_count():
+        size[rows[SUBJECT].is_null().to_numpy()[first]] = 0
+    return pl.DataFrame({TIME: rows[TIME].to_numpy()[first], SIZE: size})
 
 
-def _statements(rows: pl.DataFrame, begins: pl.Series) -> pl.DataFrame:
-    position = (begins.cum_sum().cast(pl.Int64) - 1).alias(POSITION)
+def _statements(rows: pl.DataFrame, begins: Flags) -> pl.DataFrame:
+    position = pl.Series(POSITION, np.cumsum(begins) - 1)
     statements = pl.DataFrame([position, rows[TIME], *(rows[name] for name in STATEMENT)])
-    heartbeats = rows[SUBJECT].is_null()
-    return statements.filter(~heartbeats) if heartbeats.any() else statements
+    subjects = rows[SUBJECT]
+    return statements.filter(subjects.is_not_null()) if subjects.null_count() else statements
 
 
-def first_starts(starts: pl.Series, begins: pl.Series) -> pl.Series:
+def first_starts(starts: pl.Series, begins: Flags) -> pl.Series:
     """Where the first line of the element of each line starts."""
-    return starts.gather(begins.arg_true()).gather(begins.cum_sum() - 1)
+    return pl.Series(starts.to_numpy()[np.flatnonzero(begins)][np.cumsum(begins) - 1])
 
 
 def _stem(prefix: str, *, per_stream: bool) -> pl.Expr:

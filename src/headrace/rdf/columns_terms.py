@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -63,6 +64,9 @@ _INSTANT: Final = (
 """The most common form of ISO 8601."""
 _INSTANT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
 _MILLISECOND: Final = 1000
+_WHOLE_TIME: Final = (
+    pl.when(pl.col(TOKEN).str.contains(_WHOLE)).then(pl.col(TOKEN)).cast(pl.Int64) * _MILLISECOND
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ def read_terms(
     return Terms(texts, ids, known, odd)
 
 
+@cache
 def _is_plain(place: str, longest: int) -> pl.Expr:
     """Whether a token is the canonical text of a term that may stand at a place."""
     token = pl.col(TOKEN)
@@ -146,9 +151,7 @@ def read_times(tokens: pl.Series) -> pl.Series:
     >>> read_times(pl.Series(["1", "-2", "0.5", "1970-01-02", "now"])).to_list()
     [1000, -2000, 500, 86400000000, None]
     """
-    whole = pl.col(TOKEN).str.contains(_WHOLE)
-    times = pl.when(whole).then(pl.col(TOKEN)).cast(pl.Int64) * _MILLISECOND
-    found = tokens.to_frame(TOKEN).select(times).to_series()
+    found = tokens.to_frame(TOKEN).select(_WHOLE_TIME).to_series()
     if found.has_nulls():
         found = found.zip_with(found.is_not_null(), _instants(tokens))
     if not found.has_nulls():

@@ -211,14 +211,18 @@ def _is_utf8(text: bytes) -> bool:
 def tokens(text: bytes, spans: Spans) -> Tokens:
     """The tokens of a column, which are UTF-8, without a copy of those that repeat."""
     count = spans.starts.size
+    if count == 0:
+        return Tokens(pl.Series(dtype=pl.String), np.empty(0, np.int32))
     # Arrow wants strings without gaps, so what is between tokens is a string too, and null.
     offsets = np.empty(2 * count + 1, np.int64)
     offsets[0:-1:2] = spans.starts
     offsets[1::2] = spans.ends
-    offsets[-1] = spans.ends[-1] if count else 0
+    offsets[-1] = spans.ends[-1]
     valid = bytes([_EVERY_OTHER]) * (count // 4 + 1)
     buffers = [pa.py_buffer(valid), pa.py_buffer(offsets.data), pa.py_buffer(text)]
     array = pa.Array.from_buffers(pa.large_string(), 2 * count, [*buffers])
     encoded = array.dictionary_encode()
-    codes = pl.Series(encoded.indices).gather_every(2).to_numpy()
+    _, indices = encoded.indices.buffers()
+    assert indices is not None, "there are some"
+    codes = np.frombuffer(memoryview(indices), np.int32, 2 * count)[::2]
     return Tokens(pl.Series(encoded.dictionary, dtype=pl.String), codes)

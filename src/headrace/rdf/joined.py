@@ -174,7 +174,7 @@ class _Joint:
 
     def _begins(self, rows: pl.DataFrame, timed: Flags) -> pl.Series:
         first = (rows[PAYLOAD] != rows[PAYLOAD].shift()).fill_null(value=True)
-        return first | (line_begins(rows) & pl.Series(timed[rows[PAYLOAD].to_numpy()]))
+        return first | pl.Series(line_begins(rows) & timed[rows[PAYLOAD].to_numpy()])
 
     def _times(self, rows: pl.DataFrame, terms: pl.DataFrame, timed: Flags) -> pl.Series:
         """The time of each payload that surely is one element without times of its own."""
@@ -228,7 +228,7 @@ class _Joint:
         if not timed.any():
             return scopes
         shift = np.array([each.first_byte for each in self.payloads]) - self._first_bytes
-        starts = first_starts(rows[START], rows[BEGINS]) + pl.Series(shift[owners])
+        starts = first_starts(rows[START], rows[BEGINS].to_numpy()) + pl.Series(shift[owners])
         inner = scopes + "." + starts.cast(pl.String)
         return inner.zip_with(pl.Series(timed[owners]), scopes)
 

@@ -175,7 +175,7 @@ def _read(payloads: Sequence[Payload], manner: Manner, on_error: OnError) -> Tim
     every = list(_unwrapped(payloads, manner.options))
     joined = read_joined(every, manner)
     if joined.read.all():
-        return timed_columns(joined.rows, joined.rows[BEGINS], joined.terms)
+        return timed_columns(joined.rows, joined.rows[BEGINS].to_numpy(), joined.terms)
     others = _Others(manner, on_error)
     left = (at for at, read in enumerate(joined.read.tolist()) if not read)
     single = pl.DataFrame(
@@ -183,7 +183,7 @@ def _read(payloads: Sequence[Payload], manner: Manner, on_error: OnError) -> Tim
     )
     rows = pl.concat([joined.rows, single]).sort(PAYLOAD, maintain_order=True)
     terms = distinct_terms(pl.concat([joined.terms, others.terms()]))
-    return timed_columns(rows, rows[BEGINS], terms)
+    return timed_columns(rows, rows[BEGINS].to_numpy(), terms)
 
 
 def _unwrapped(
