@@ -7,14 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 from pyspark.sql import SparkSession
 
 from headrace.pipeline.decode import Decoding, decoded
 from headrace.pipeline.following import LogFollower
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import Piece
-from headrace.spark.failures import translated
+from headrace.spark.failures import translating
 
 _TASK: Final = 4 << 20
 """So many bytes are worth a task of their own, and so are this many small files:"""
@@ -112,11 +111,6 @@ class Decoder:
         tasks = list(in_tasks(pieces))
         if self._is_live and len(tasks) == 1:
             return self._decode(tasks[0])
-        try:
-            return (
-                self._spark.sparkContext.parallelize(tasks, len(tasks))
-                .flatMap(self._decode)
-                .collect()
-            )
-        except Py4JJavaError as error:
-            raise translated(str(error)) from error
+        with translating():
+            asked = self._spark.sparkContext.parallelize(tasks, len(tasks))
+            return asked.flatMap(self._decode).collect()

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark.errors import PySparkException
 
 from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
 
 _RAISED: Final = re.compile(r"headrace\.errors\.(\w+): (.+)")
 _PYTHON: Final = re.compile(r"^(\w+(?:Error|Exception): .+)", re.MULTILINE)
 _RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineError, SettingError)}
+
+
+SPARK_ERRORS: Final = (PySparkException, Py4JError)
+"""What Spark raises, whatever is the reason."""
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Raise what tasks have raised."""
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        raise translated(str(error)) from error
 
 
 def translated(text: str) -> HeadraceError:

@@ -11,8 +11,7 @@ from functools import partial, reduce
 from hashlib import sha256
 from typing import Final
 
-from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -29,7 +28,7 @@ from headrace.pipeline.static import StaticPiece, encode_piece
 from headrace.pipeline.streams import Sources
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.spark.decoder import Decoder
-from headrace.spark.failures import translated
+from headrace.spark.failures import SPARK_ERRORS, translated, translating
 from headrace.spark.kafka import failure, panes_of, parts_of, settled
 from headrace.spark.source import FORMAT, PieceSource
 
@@ -186,7 +185,7 @@ class Runner:
             decode = partial(self._decoded, frame, offsets)
             try:
                 self.batches.process(batch, digest, decode, self._parts(offsets))
-            except (PySparkException, Py4JError):
+            except SPARK_ERRORS:
                 raise
             except Exception as error:
                 self._raised = error  # Spark would turn it into text
@@ -207,15 +206,14 @@ class Runner:
         Raises:
             DataError: one of them cannot be read.
         """
-        try:
+        with translating():
             self.spark.sparkContext.parallelize(pieces, len(pieces)).foreach(encode_piece)
-        except Py4JJavaError as error:
-            raise translated(str(error)) from error
 
     def _answered(self, requests: Sequence[PartRequest]) -> list[File]:
         """Have the parts of queries evaluated, a task for each."""
-        asked = self.spark.sparkContext.parallelize(requests, len(requests))
-        return asked.map(answer).collect()
+        with translating():
+            asked = self.spark.sparkContext.parallelize(requests, len(requests))
+            return asked.map(answer).collect()
 
     def _offsets(self, batch: int) -> list[str]:
         """What Spark wrote down for a batch, a line for each source, without the time of it."""
