@@ -148,7 +148,8 @@ def _scanned(
         statements = data.quads.with_values(fixed, dictionary)
     else:
         statements = data.quads.with_predicate(fixed)
-    matches = statements.filter(*data.conditions(), *places.conditions)
+    conditions = [*data.conditions(), *places.conditions]
+    matches = statements.filter(*conditions) if conditions else statements
     stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
     found = at_instants(matches, places.columns, data.quads, data.merges, stamped)
     for hidden, quoted in places.quoted:
@@ -182,19 +183,21 @@ def at_instants(
     if stamped and STREAM in matches.columns:
         expanded = expanded_rows(matches, quads.instants)
         return _stamped(expanded, columns, quads.timed, stamped)
-    needed = dict.fromkeys([FIRST, LAST, *([TIME] if quads.timed else []), *columns.values()])
-    expanded = expanded_rows(matches.select(list(needed)), quads.instants)
+    times = [TIME] if quads.timed else []
+    needed = dict.fromkeys([FIRST, LAST, *times, *columns.values()])
+    narrow = pl.DataFrame([matches[name] for name in needed])
+    expanded = expanded_rows(narrow, quads.instants)
+    named = [expanded[place].alias(name) for name, place in columns.items()]
+    found = pl.DataFrame([expanded[INSTANT], *(expanded[name] for name in times), *named])
     # The windows that hold a triple may overlap those that hold it again: it counts once.
-    if quads.timed:
-        return expanded.select(INSTANT, TIME, **columns).unique().drop(TIME)
-    return expanded.select(INSTANT, **columns).unique()
+    return found.unique().drop(times)
 
 
 def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
     """A row for each instant at which a match holds; first and last are among the instants."""
     starts, ends = matches[FIRST].to_numpy(), matches[LAST].to_numpy()
     if np.array_equal(starts, ends):
-        return matches.with_columns(pl.col(FIRST).alias(INSTANT))
+        return matches.hstack([matches[FIRST].alias(INSTANT)])
     counts = (ends - starts) // instants.step + 1
     rows = np.repeat(np.arange(matches.height), counts)
     turns = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)

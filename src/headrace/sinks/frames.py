@@ -18,8 +18,8 @@ EMPTY: Final = "empty"
 """Whether a line stands for an evaluation that emitted nothing."""
 ERROR: Final = "error"
 """Why an evaluation has no answer."""
-_TEXT: Final = "text"
-_MADE: Final = "made"
+_PLAIN: Final = pl.CompatLevel.oldest()
+"""Texts as Arrow can count them, not as Polars keeps them."""
 
 
 # -- what was emitted --------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def emitted(report: Report, form: Form) -> pl.DataFrame:
     names = list(term_columns(form))
     schema = {INSTANT: pl.Int64, **dict.fromkeys(names, pl.String)}
     rows = pl.DataFrame(schema=schema) if report.rows.is_empty() else report.rows
-    rows = rows.select(*schema)
+    rows = pl.DataFrame([rows[name] for name in schema])
     if isinstance(form, Ask):
         rows = rows.unique(INSTANT, keep="first", maintain_order=True)
     if report.errors:
@@ -68,7 +68,8 @@ def emitted(report: Report, form: Form) -> pl.DataFrame:
     others = _without_rows(report, rows[INSTANT])
     rows = rows.with_columns(pl.lit(False).alias(EMPTY), pl.lit(None, pl.String).alias(ERROR))
     every = rows if others.is_empty() else pl.concat([rows, others], how="diagonal")
-    return every.sort(INSTANT, maintain_order=True)
+    in_order = every[INSTANT].is_sorted()
+    return every if in_order else every.sort(INSTANT, maintain_order=True)
 
 
 def _without_rows(report: Report, answered: pl.Series) -> pl.DataFrame:
@@ -83,12 +84,11 @@ def by_distinct(texts: pl.Series, convert: Callable[[pl.Series], pl.Series]) -> 
 
     Each text is converted once, unless there are so many that to find them again costs more.
     """
-    distinct = texts.drop_nulls().unique()
+    encoded = texts.rechunk().to_arrow(compat_level=_PLAIN).dictionary_encode()
+    distinct = pl.Series(encoded.dictionary, dtype=pl.String)
     if 2 * distinct.len() > texts.len():
         return convert(texts).alias(texts.name)
-    made = pl.DataFrame([distinct.alias(_TEXT), convert(distinct).alias(_MADE)])
-    found = texts.to_frame(_TEXT).join(made, on=_TEXT, how="left", maintain_order="left")
-    return found[_MADE].alias(texts.name)
+    return convert(distinct).gather(pl.Series(encoded.indices)).alias(texts.name)
 
 
 # -- when --------------------------------------------------------------------------------------
