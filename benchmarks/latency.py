@@ -2,9 +2,13 @@
 
 YABench's first experiment, live: a process adds observations to a file as they happen, so that
 event times are those of the clock; asked for are the temperatures above 50 degrees of the last 5
-seconds, every second. Timed is from the close of a window to the moment when its rows are durably
-in a file of JSON: that includes the wait for the next element, without which no window is known to
-be over. Afterwards the windows are computed from the file; each row must have come, and come once.
+seconds, every second. Timed is from the close of a window to the moment when its rows are there:
+that includes the wait for the next element, without which no window is known to be over. Afterwards
+the windows are computed from the file; each row must have come, and come once.
+
+On Spark and inline, rows are there when they are durably in a file of JSON, and the run is kept in
+a checkpoint. With `engine`, a program reads the file itself, pushes what it reads to an Engine, and
+has the rows when a callback has them: nothing is kept.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from tempfile import TemporaryDirectory
 from _live import lateness_path, running, write_live
 from _yabench import INTERVAL, LIMIT, PER_OBSERVATION, STREAM, continuous
 
+from headrace import Engine, Evaluation
 from headrace.dialects import parse
 from headrace.launching import RunnerKind
 from headrace.pipeline.manifest import Manifest
@@ -35,6 +40,8 @@ from headrace.spark.session import start
 CORES = 2
 WIDTH = 5000
 RATES = (7000, 70_020)
+ENGINE = "engine"
+RUNNERS = (*(each.value for each in RunnerKind), ENGINE)
 WARM_UP = 10_000
 """Windows that close in so many milliseconds from the first are not timed."""
 PATIENCE = 60.0
@@ -88,12 +95,77 @@ class Figure:
     load: float
 
 
-def measured(folder: Path, runner: RunnerKind, rate: int, asked: argparse.Namespace) -> Figure:
+def measured(folder: Path, runner: str, rate: int, asked: argparse.Namespace) -> Figure:
     """Run a stream live, and compute its windows afterwards."""
     name = f"{runner}-{rate}"
     source, out = folder / f"{name}.tnq", folder / f"{name}.ndjson"
     source.touch()
     heard = Heard()
+    if runner == ENGINE:
+        found = pushed(source, rate, heard, asked)
+    else:
+        ran(source, out, RunnerKind(runner), rate, heard, asked)
+        found = emitted(out)
+    wanted, last = expected(source, asked.slide)
+    found = Rows({row: count for row, count in found.items() if row[0] < last})
+    first = min(heard.delays, default=0)
+    delays = [delay for at, delay in heard.delays.items() if first + WARM_UP <= at < last]
+    return Figure(
+        runner,
+        rate,
+        len(delays),
+        wanted.total(),
+        (wanted & found).total() / wanted.total(),
+        (found - wanted).total(),
+        median(delays),
+        quantiles(delays, n=100, method="inclusive")[98],
+        max(delays),
+        json.loads(lateness_path(source).read_text()),
+        heard.batches,
+        {stage: median(each) for stage, each in heard.stages.items()},
+        os.getloadavg()[0],
+    )
+
+
+def pushed(source: Path, rate: int, heard: Heard, asked: argparse.Namespace) -> Rows:
+    """Push what is added to a file to an engine; the rows that came."""
+    rows = Rows()
+    engine = Engine(live=True)
+    stream = engine.stream(STREAM)
+    query = engine.register(continuous(WIDTH, asked.slide))
+
+    def take(evaluation: Evaluation) -> None:
+        at = evaluation.at // 1000
+        heard.delays[at] = time.time() * 1000 - at
+        place = evaluation.variables.index("obs")
+        rows.update((at, str(row[place])[1:-1]) for row in evaluation.rows)
+
+    query.on_result(take)
+    with (
+        running(write_live, source, rate // PER_OBSERVATION, asked.seconds) as writer,
+        source.open("rb") as file,
+    ):
+        held, more = b"", True
+        while more:
+            more = writer.is_alive()  # before the last look
+            whole, end, held = (held + file.read()).rpartition(b"\n")
+            if whole:
+                stream.feed_timed(whole + end)
+                engine.step()
+                heard.batches += 1
+            time.sleep(asked.inline_interval)
+    return rows
+
+
+def ran(
+    source: Path,
+    out: Path,
+    runner: RunnerKind,
+    rate: int,
+    heard: Heard,
+    asked: argparse.Namespace,
+) -> None:
+    """Run a job over a file that is added to."""
     job = Job(
         [parse(continuous(WIDTH, asked.slide))],
         {STREAM: [str(source)]},
@@ -114,25 +186,6 @@ def measured(folder: Path, runner: RunnerKind, rate: int, asked: argparse.Namesp
 
         threading.Thread(target=stop, daemon=True).start()
         run_job(job, Voice(print, print, heard.tell))
-    wanted, last = expected(source, asked.slide)
-    found = emitted(out, last)
-    first = min(heard.delays, default=0)
-    delays = [delay for at, delay in heard.delays.items() if first + WARM_UP <= at < last]
-    return Figure(
-        runner.value,
-        rate,
-        len(delays),
-        wanted.total(),
-        (wanted & found).total() / wanted.total(),
-        (found - wanted).total(),
-        median(delays),
-        quantiles(delays, n=100, method="inclusive")[98],
-        max(delays),
-        json.loads(lateness_path(source).read_text()),
-        heard.batches,
-        {stage: median(each) for stage, each in heard.stages.items()},
-        os.getloadavg()[0],
-    )
 
 
 def expected(source: Path, slide: int) -> tuple[Rows, int]:
@@ -163,14 +216,10 @@ def _time_of_last(source: Path) -> int:
         return int(file.read().splitlines()[-1].partition(b"\t")[0])
 
 
-def emitted(out: Path, last: int) -> Rows:
-    """The rows that came of windows which closed before a time."""
+def emitted(out: Path) -> Rows:
+    """The rows that came."""
     lines = map(json.loads, out.read_text(encoding="utf-8").splitlines())
-    return Rows(
-        (line["at"], line["row"]["obs"]["value"])
-        for line in lines
-        if line["row"] and line["at"] < last
-    )
+    return Rows((line["at"], line["row"]["obs"]["value"]) for line in lines if line["row"])
 
 
 def warmed_up(folder: Path) -> None:
@@ -189,9 +238,9 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=75, help="of stream, for each figure")
     options.add_argument("--slide", type=int, default=INTERVAL, help="milliseconds")
     options.add_argument("--rates", type=int, nargs="+", default=RATES, help="triples a second")
-    options.add_argument("--runners", nargs="+", type=RunnerKind, default=list(RunnerKind))
+    options.add_argument("--runners", nargs="+", choices=RUNNERS, default=RUNNERS)
     options.add_argument("--spark-interval", type=float, default=0.1, help="from look to look")
-    options.add_argument("--inline-interval", type=float, default=0.01, help="from look to look")
+    options.add_argument("--inline-interval", type=float, default=0.002, help="from look to look")
     asked = options.parse_args()
     asked.interval = {
         RunnerKind.SPARK: asked.spark_interval,
@@ -203,7 +252,7 @@ def main() -> None:
     )
     figures = []
     with TemporaryDirectory(prefix="headrace-latency-") as folder, ExitStack() as stack:
-        if RunnerKind.SPARK in asked.runners:
+        if RunnerKind.SPARK.value in asked.runners:
             stack.callback(start(CORES, Path(folder) / "spark.log").stop)
             warmed_up(Path(folder))
         for runner in asked.runners:
@@ -216,8 +265,8 @@ def main() -> None:
                     f" {each.worst:5.0f} ms {each.lateness:8.0f} ms {each.batches:7}"
                     f" {each.load:5.1f}"
                 )
-                stages = (f"{stage} {taken:.0f}" for stage, taken in each.stages.items())
-                print(f"        a batch with rows, in ms: {', '.join(stages)}", flush=True)
+                stages = ", ".join(f"{name} {taken:.0f}" for name, taken in each.stages.items())
+                print(f"        a batch with rows, in ms: {stages}" if stages else "", flush=True)
     if asked.json:
         asked.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
 

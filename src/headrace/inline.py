@@ -342,7 +342,9 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
-        return self._noted(self.kernel.step(self._batch()))
+        results = self._noted(self.kernel.step(self._batch()))
+        self.kernel.forget()
+        return results
 
     def _batch(self) -> dict[Iri, Arrivals]:
         """What has come since the last step."""

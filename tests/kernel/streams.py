@@ -75,7 +75,9 @@ class Feed:
             terms(each for _, *statement in batch for each in statement)
         )
         frame = pl.DataFrame(rows, schema=ARRIVALS, orient="row")
-        return self._answers(self.kernel.step({STREAM: Arrivals(frame, self.high)}))
+        results = self.kernel.step({STREAM: Arrivals(frame, self.high)})
+        self.kernel.forget()
+        return self._answers(results)
 
     def finish(self) -> Answers:
         return self._answers(self.kernel.finish())

@@ -60,7 +60,7 @@ def _kill_workers(session: int) -> int:
         check=False,
     ).stdout.splitlines()
     rows = [line.split(maxsplit=2) for line in listed]
-    daemons = {pid for pid, _, arguments in rows if arguments.endswith("-m pyspark.daemon")}
+    daemons = {pid for pid, _, arguments in rows if "-m pyspark.daemon" in arguments}
     workers = [int(pid) for pid, parent, _ in rows if parent in daemons]
     for worker in workers:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -123,7 +123,11 @@ class Kernel:
     # -- steps -----------------------------------------------------------------------------
 
     def step(self, batch: Mapping[Iri, Arrivals]) -> Results:
-        """Add what has come in and evaluate every instant that is due."""
+        """Add what has come in and evaluate every instant that is due.
+
+        What no query needs any more stays until :meth:`forget` is called, because somebody waits
+        for the results.
+        """
         return self._stepped(batch, ended=False)
 
     def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
@@ -158,7 +162,6 @@ class Kernel:
             stream: self.logs[stream].statements.filter(pl.col(POSITION).is_in(found.tolist()))
             for stream, found in positions.items()
         }
-        self._forget(missed.values())
         return Results(tuple(reports), missed, failed, positions)
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
@@ -274,13 +277,16 @@ class Kernel:
 
     # -- forgetting ------------------------------------------------------------------------
 
-    def _forget(self, also_used: Iterable[pl.DataFrame]) -> None:
-        """Drop the elements that no query will ask for, and now and then their terms."""
+    def forget(self) -> None:
+        """Drop the elements that no query will ask for, and now and then their terms.
+
+        Terms that are in no element yet are dropped too: call it before new ones are learned.
+        """
         for stream, log in self.logs.items():
             log.forget(self.horizon(stream))
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
-            dictionary.forget_all_but(self._used_ids(also_used))
+            dictionary.forget_all_but(self._used_ids())
             self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
 
     def horizon(self, stream: Iri) -> int:
@@ -301,9 +307,8 @@ class Kernel:
             return NEVER
         return schedule.horizon(query.plan.streams.index(stream))
 
-    def _used_ids(self, also_used: Iterable[pl.DataFrame]) -> list[pl.Series]:
-        logs = (log.statements for log in self.logs.values())
-        frames = [self.around.static.frame, *logs, *also_used]
+    def _used_ids(self) -> list[pl.Series]:
+        frames = [self.around.static.frame, *(log.statements for log in self.logs.values())]
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
             if query.previous is not None:

@@ -150,6 +150,8 @@ class Batches:
                 told = self._told(manifest)
             self._publish(manifest, told)
             sweep(self.layout, self._recent, at_work=True)
+            if self._kernel is not None:
+                self._kernel[1].forget()
         except OSError as error:
             raise unwritable(self.layout.directory, error) from error
 
