@@ -114,10 +114,12 @@ def _with_intervals(
         kept = (first[places] <= last[places]) & known
     chosen = statements if kept.all() else statements.filter(kept)
     places = places[kept]
-    return chosen.select(
-        pl.Series(FIRST, first[places]),
-        pl.Series(LAST, last[places]),
-        pl.col(TIME),
-        pl.lit(stream, pl.Int64).alias(STREAM),
-        *STATEMENT,
+    return pl.DataFrame(
+        [
+            pl.Series(FIRST, first[places]),
+            pl.Series(LAST, last[places]),
+            chosen[TIME],
+            pl.Series(STREAM, [stream], pl.Int64).new_from_index(0, chosen.height),
+            *(chosen[name] for name in STATEMENT),
+        ]
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.expressions import Variable
@@ -40,7 +42,7 @@ class Quads:
         if predicate is None:
             return self.frame
         if not self.is_indexed:
-            return self.frame.filter(pl.col(PREDICATE) == predicate)
+            return self.frame[np.flatnonzero(self._predicates == predicate)]
         return self._by_predicate.get((predicate,), self.frame.clear())
 
     def with_values(self, predicate: TermId, dictionary: Dictionary) -> pl.DataFrame:
@@ -64,6 +66,10 @@ class Quads:
             subjects = self.with_predicate(predicate)[SUBJECT]
             self._functional[predicate] = subjects.n_unique() == subjects.len()
         return self._functional[predicate]
+
+    @cached_property
+    def _predicates(self) -> npt.NDArray[np.int64]:
+        return self.frame[PREDICATE].to_numpy()
 
     @cached_property
     def _functional(self) -> dict[TermId, bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from hashlib import blake2b
 from typing import Final
 
@@ -40,13 +40,13 @@ from headrace.rdf.terms import Iri, Literal, Term
 ExistsTest = Callable[[Operator, Solutions], pl.Series]
 """Which of some solutions have a compatible solution of a pattern."""
 
-_COMPARED: Final[dict[str, Callable[[pl.Series, pl.Series], pl.Series]]] = {
-    "=": pl.Series.__eq__,
-    "!=": pl.Series.__ne__,
-    "<": pl.Series.__lt__,
-    "<=": pl.Series.__le__,
-    ">": pl.Series.__gt__,
-    ">=": pl.Series.__ge__,
+_COMPARED: Final[dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]]] = {
+    "=": pl.Expr.__eq__,
+    "!=": pl.Expr.__ne__,
+    "<": pl.Expr.__lt__,
+    "<=": pl.Expr.__le__,
+    ">": pl.Expr.__gt__,
+    ">=": pl.Expr.__ge__,
 }
 # Two different terms of these kinds are never equal, whatever they are.
 _NAMES: Final = [int(Kind.IRI), int(Kind.BLANK)]
@@ -125,9 +125,15 @@ class Expressions:
             right, Variable | Iri | Literal
         ):
             return self._true_by_distinct(expression, solutions)
-        ours, theirs = (self._side(each, solutions) for each in (left, right))
-        decided = _decided(symbol, ours, theirs)
-        open_rows = decided.is_null() & ours["id"].is_not_null() & theirs["id"].is_not_null()
+        sides = [self._side(each, solutions) for each in (left, right)]
+        both = pl.DataFrame(
+            [
+                part.alias(f"{place} {part.name}")
+                for place, side in enumerate(sides)
+                for part in side
+            ]
+        )
+        decided, open_rows = both.select(*_decided(symbol))
         if not open_rows.any():
             return decided
         undecided = solutions.with_frame(solutions.frame.filter(open_rows))
@@ -139,7 +145,7 @@ class Expressions:
         if isinstance(expression, Variable):
             return self.worth(expression, solutions)
         one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
-        constant = self.dictionary.values_of(one).with_columns(one)
+        constant = [one, *self.dictionary.values_of(one)]
         return pl.DataFrame([each.new_from_index(0, solutions.height) for each in constant])
 
     def worth(self, variable: Variable, solutions: Solutions) -> pl.DataFrame:
@@ -150,7 +156,8 @@ class Expressions:
                 {"id": frame[name], KIND: frame[kind_of(name)], NUMBER: frame[number_of(name)]}
             )
         ids = self._ids(variable, solutions)
-        return self.dictionary.values_of(ids).select(KIND, NUMBER).with_columns(ids.alias("id"))
+        worth = self.dictionary.values_of(ids)
+        return pl.DataFrame([ids.alias("id"), worth[KIND], worth[NUMBER]])
 
     # -- values ----------------------------------------------------------------------------
 
@@ -319,34 +326,38 @@ class Expressions:
         return swapped, solutions.with_frame(frame)
 
 
-def _decided(symbol: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series:
-    """What a comparison gives where both are numbers, or names that are or are not the same."""
-    compare = _COMPARED[symbol]
-    numbers = compare(_beside(ours, theirs), _beside(theirs, ours))
-    if symbol not in {"=", "!="}:
-        return numbers
-    same = ours["id"] == theirs["id"]
-    named = ours[KIND].is_in(_NAMES) & theirs[KIND].is_not_null()
-    named = named | (theirs[KIND].is_in(_NAMES) & ours[KIND].is_not_null())
-    answer = same if symbol == "=" else ~same
-    frame = pl.DataFrame({"numbers": numbers, "named": named, "answer": answer})
-    return frame.select(
-        pl.when(pl.col("named")).then(pl.col("answer")).otherwise(pl.col("numbers"))
-    ).to_series()
+@cache
+def _decided(symbol: str) -> tuple[pl.Expr, pl.Expr]:
+    """What a comparison gives where both are numbers, or names that are or are not the same.
 
-
-def _beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.Series:
-    """Numbers to compare with others; an xsd:float is compared with others of its precision.
-
-    A number that has more digits than that would have to be rounded first: it is left open.
+    The second column tells where that is not enough, and both sides are bound.
     """
-    exact = [int(Kind.INTEGER), int(Kind.DECIMAL)]
-    if not (theirs[KIND] == Kind.FLOAT).any() or not ours[KIND].is_in(exact).any():
-        return ours[NUMBER]
-    frame = pl.DataFrame({"ours": ours[NUMBER], "kind": ours[KIND], "theirs": theirs[KIND]})
-    rounded = (pl.col("theirs") == Kind.FLOAT) & pl.col("kind").is_in(exact)
-    fits = pl.col("ours").cast(pl.Float32).cast(pl.Float64) == pl.col("ours")
-    return frame.select(pl.when(~rounded | fits).then(pl.col("ours"))).to_series()
+    ours, theirs = _Side(0), _Side(1)
+    numbers = _COMPARED[symbol](ours.beside(theirs), theirs.beside(ours))
+    if symbol in {"=", "!="}:
+        same = ours.id == theirs.id
+        named = ours.kind.is_in(_NAMES) & theirs.kind.is_not_null()
+        named = named | (theirs.kind.is_in(_NAMES) & ours.kind.is_not_null())
+        numbers = pl.when(named).then(same if symbol == "=" else ~same).otherwise(numbers)
+    unsure = numbers.is_null() & ours.id.is_not_null() & theirs.id.is_not_null()
+    return numbers.alias("decided"), unsure.alias("open")
+
+
+class _Side:
+    """The columns of one side of a comparison."""
+
+    def __init__(self, place: int) -> None:
+        self.id, self.kind, self.number = (pl.col(f"{place} {n}") for n in ("id", KIND, NUMBER))
+
+    def beside(self, other: _Side) -> pl.Expr:
+        """Numbers to compare with others; an xsd:float is compared with those of its precision.
+
+        A number that has more digits than that would have to be rounded first: it is left open.
+        """
+        exact = [int(Kind.INTEGER), int(Kind.DECIMAL)]
+        rounded = (other.kind == Kind.FLOAT) & self.kind.is_in(exact)
+        fits = self.number.cast(pl.Float32).cast(pl.Float64) == self.number
+        return pl.when(~rounded | fits).then(self.number)
 
 
 def _but(key: list[str]) -> list[str]:

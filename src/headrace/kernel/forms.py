@@ -59,7 +59,7 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
     names = [name for name in frame.columns if name != INSTANT]
     texts = [dictionary.texts(frame[name]).alias(name) for name in names]
     by = [INSTANT] if ordered else [INSTANT, *names]
-    rows = frame.select(INSTANT).with_columns(texts)
+    rows = pl.DataFrame([frame[INSTANT], *texts])
     return rows.sort(by, nulls_last=False, maintain_order=ordered)
 
 

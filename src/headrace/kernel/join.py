@@ -32,9 +32,11 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     on = [*(left.key if right.keyed else []), *shared]
     others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
     stamps = [name for name in left.stamps if name in others.columns]
-    others = others.rename({name: f"{name}{_TOO}" for name in stamps})
-    known = [name for name in left.frame.columns if name not in on and name != INSTANT]
-    others = others.drop(known, strict=False)  # values that the left side has brought along too
+    if stamps:
+        others = others.rename({name: f"{name}{_TOO}" for name in stamps})
+    known = {name for name in left.frame.columns if name not in on and name != INSTANT}
+    if not known.isdisjoint(others.columns):  # values that the left side has brought along too
+        others = others.drop(known, strict=False)
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
         by_left, by_right = _identifies(left, on), _identifies(right, on)
         if not (by_left or by_right):
@@ -46,7 +48,7 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
         )
         # A row that meets at most one other one is still told from the rest by the same columns.
         identified = left.identified_by if by_right else right.identified_by if by_left else None
-        found = _latest(found.drop(_OTHER, strict=False), stamps)
+        found = _latest(found.drop(_OTHER) if _OTHER in found.columns else found, stamps)
         return Solutions(found, left.keyed, identified)
     parts = [
         _coalesced(one, other, shared, on, budget)

@@ -190,7 +190,8 @@ def at_instants(
     named = [expanded[place].alias(name) for name, place in columns.items()]
     found = pl.DataFrame([expanded[INSTANT], *(expanded[name] for name in times), *named])
     # The windows that hold a triple may overlap those that hold it again: it counts once.
-    return found.unique().drop(times)
+    distinct = found.unique()
+    return distinct.drop(times) if times else distinct
 
 
 def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:

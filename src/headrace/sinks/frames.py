@@ -66,14 +66,20 @@ def emitted(report: Report, form: Form) -> pl.DataFrame:
     if report.errors:
         rows = rows.filter(~pl.col(INSTANT).is_in(list(report.errors)))
     others = _without_rows(report, rows[INSTANT])
-    rows = rows.with_columns(pl.lit(False).alias(EMPTY), pl.lit(None, pl.String).alias(ERROR))
+    rows = rows.hstack([each.new_from_index(0, rows.height) for each in _NEITHER])
     every = rows if others.is_empty() else pl.concat([rows, others], how="diagonal")
     in_order = every[INSTANT].is_sorted()
     return every if in_order else every.sort(INSTANT, maintain_order=True)
 
 
+_NEITHER: Final = (
+    pl.Series(EMPTY, [False], pl.Boolean),
+    pl.Series(ERROR, [None], pl.String),
+)
+
+
 def _without_rows(report: Report, answered: pl.Series) -> pl.DataFrame:
-    places = np.setdiff1d(np.arange(len(report)), answered.unique().to_numpy())
+    places = np.setdiff1d(np.arange(len(report)), answered.to_numpy())
     errors = pl.Series(ERROR, [report.errors.get(each) for each in places.tolist()], pl.String)
     instants = pl.Series(INSTANT, places, pl.Int64)
     return pl.DataFrame([instants, errors.is_null().alias(EMPTY), errors])

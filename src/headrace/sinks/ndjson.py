@@ -92,24 +92,23 @@ _LINE: Final = "line"
 
 def _heads(report: Report) -> pl.Series:
     """How the lines of each instant begin."""
-    windows = [
-        f"{_text(name)}: [" + _numbers(opens) + ", " + _numbers(closes) + "]"
-        for name, (opens, closes) in bounds(report).items()
+    named = bounds(report)
+    times = [pl.Series(report.times), *(each for pair in named.values() for each in pair)]
+    texts = _numbers(pl.concat(times))
+    at, *others = (texts.slice(place * len(report), len(report)) for place in range(len(times)))
+    said: list[pl.Series | pl.Expr] = [
+        pl.lit(f'{{"query": {_text(report.query)}, "at": '),
+        at.alias("at"),
+        pl.lit(', "seq": '),
+        pl.Series("seq", report.seqs),
+        pl.lit(', "windows": {'),
     ]
-    frame = pl.DataFrame({"at": _numbers(pl.Series(report.times)), "seq": report.seqs})
-    shown = [window.alias(f"window {place}") for place, window in enumerate(windows)]
-    listed = pl.concat_str([each.name for each in shown], separator=", ") if shown else pl.lit("")
-    return frame.with_columns(shown).select(
-        pl.concat_str(
-            pl.lit(f'{{"query": {_text(report.query)}, "at": '),
-            "at",
-            pl.lit(', "seq": '),
-            "seq",
-            pl.lit(', "windows": {'),
-            listed,
-            pl.lit("}, "),
-        ).alias(_HEAD)
-    )[_HEAD]
+    for place, name in enumerate(named):
+        opens, closes = others[2 * place : 2 * place + 2]
+        before = f"{', ' if place else ''}{_text(name)}: ["
+        said += [pl.lit(before), opens.alias(f"opens {place}"), pl.lit(", ")]
+        said += [closes.alias(f"closes {place}"), pl.lit("]")]
+    return pl.select(pl.concat_str(*said, pl.lit("}, ")).alias(_HEAD))[_HEAD]
 
 
 def _numbers(times: pl.Series) -> pl.Series:
