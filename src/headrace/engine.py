@@ -415,6 +415,7 @@ class Engine:
         """Evaluate what is due after all that has been pushed."""
         self._refresh()
         self._publish(self.runner.step())
+        self.runner.forget()
 
     def _refresh(self) -> None:
         """Take over static data that have been added since the last step."""

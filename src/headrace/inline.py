@@ -300,6 +300,7 @@ class InlineRunner:
         self.late: list[LateElement] = []
         self.rejected: list[RejectedElement] = []
         self._position = 0
+        self._owes = False
         self._began = None if clock is None else clock()
 
     def feed(self, stream: Iri, plans: Sequence[Plan] = ()) -> StreamFeed:
@@ -343,8 +344,20 @@ class InlineRunner:
         """Evaluate what is due."""
         self._pass_over_idle()
         results = self._noted(self.kernel.step(self._batch()))
-        self.kernel.forget()
+        if self._owes:
+            self.kernel.forget()
+        self._owes = True
         return results
+
+    def forget(self) -> None:
+        """Drop what no query needs; not if there is something new, whose terms are in no log yet.
+
+        It is for after the results have been delivered. If it could not be done then, the next
+        step does it.
+        """
+        if not any(feed.pending for feed in self.feeds.values()):
+            self.kernel.forget()
+            self._owes = False
 
     def _batch(self) -> dict[Iri, Arrivals]:
         """What has come since the last step."""

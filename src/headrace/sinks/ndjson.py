@@ -42,6 +42,7 @@ _TERMS: Final = (
     (r'^_:([^"\\\x00-\x1f]+)$', '{"type": "bnode", "value": "${1}"}'),
 )
 """What terms without escapes are in JSON, by their canonical texts."""
+_ONLY_IRI: Final = f"^<{IRI}>$"
 
 
 class NdjsonSink(FileOutput):
@@ -88,6 +89,11 @@ def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
 
 _HEAD: Final = "head"
 _LINE: Final = "line"
+_OF_IRI: Final = pl.concat_str(
+    pl.lit('{"type": "uri", "value": "'),
+    pl.col(_LINE).str.strip_prefix("<").str.strip_suffix(">"),
+    pl.lit('"}'),
+)
 
 
 def _heads(report: Report) -> pl.Series:
@@ -124,6 +130,8 @@ def _in_json(block: pl.DataFrame, form: Form) -> pl.DataFrame:
 
 
 def _terms(texts: pl.Series) -> pl.Series:
+    if texts.str.contains(_ONLY_IRI).all():  # as most columns are: without a pattern's groups
+        return texts.to_frame(_LINE).select(_OF_IRI).to_series()
     return converted(texts, _TERMS, lambda text: _text(term_to_json(read_term(text))))
 
 
