@@ -181,3 +181,19 @@ def test_pieces_are_as_large_as_they_should_be(
     assert len(log.pieces) == 10
     assert b"".join(each.content() for each in log.pieces) == file.read_bytes()
     assert isinstance(log.pieces[0], Piece)
+
+
+def test_what_was_read_is_forgotten_but_not_where_its_file_goes_on(tmp_path: Path) -> None:
+    source, log = tmp_path / "a.tnq", SourceLog(tmp_path / "source.log")
+    source.write_text("1\t<x:a> <x:b> <x:c> .\n")
+    log.look({"s": [source]}, complete=True)
+    log.forget(1)
+    assert log.pieces == []
+    with source.open("a") as file:
+        file.write("2\t<x:a> <x:b> <x:d> .\n")
+    log.look({"s": [source]}, complete=True)
+    assert log.count == 2
+    [piece] = log.between(1, 9)
+    assert (piece.ordinal, piece.start, piece.stop) == (1, 22, 44)
+    assert log.between(2, 9) == []
+    assert [each.ordinal for each in SourceLog(log.path).pieces] == [0, 1]

@@ -73,7 +73,8 @@ class LocalRunner:
     def step(self, log: SourceLog) -> bool:
         """Work on the next batch, if there is one."""
         last = self.batches.last()
-        pieces = log.pieces[last.pieces : last.pieces + self.pieces_per_batch]
+        log.forget(last.pieces)
+        pieces = log.between(last.pieces, last.pieces + self.pieces_per_batch)
         if pieces:
             offsets = sha256(f"{pieces[0].ordinal}-{pieces[-1].ordinal}".encode()).hexdigest()
             self.batches.process(last.batch + 1, offsets, self._decoder(pieces))

@@ -123,6 +123,7 @@ class SourceLog:
         """
         self.path = path
         self.pieces: list[Piece] = []
+        self.count = 0
         self._known: dict[tuple[str, str], Piece] = {}
         self._files: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
@@ -139,8 +140,22 @@ class SourceLog:
 
     def _take(self, piece: Piece) -> None:
         self.pieces.append(piece)
+        self.count += 1
         self._known[piece.stream, piece.path] = piece
         self._files[piece.stream] = max(self._files.get(piece.stream, 0), piece.file + 1)
+
+    def between(self, first: int, stop: int) -> list[Piece]:
+        """The pieces from a number up to another, of those that are known and not forgotten."""
+        forgotten = self.count - len(self.pieces)
+        return self.pieces[first - forgotten : max(0, stop - forgotten)]
+
+    def forget(self, read: int) -> None:
+        """Keep the first so many pieces on disk only; how far each file was read is still known."""
+        del self.pieces[: max(0, read - (self.count - len(self.pieces)))]
+
+    def last_of(self, stream: str, path: str) -> Piece | None:
+        """The last piece of a file in a stream, if there is one."""
+        return self._known.get((stream, path))
 
     def look(self, files: Mapping[str, Sequence[Path]], complete: bool) -> None:
         """Add what is new in the files: new ones, and lines added to known ones.
@@ -159,7 +174,7 @@ class SourceLog:
 
     def add(self, found: Iterable[Piece]) -> None:
         """Add pieces to the end; what they say of their ordinals does not count."""
-        first = len(self.pieces)
+        first = self.count
         numbered = [replace(piece, ordinal=first + place) for place, piece in enumerate(found)]
         if not numbered:
             return
@@ -178,7 +193,7 @@ class SourceLog:
     def _new(self, stream: str, files: Sequence[Path], complete: bool) -> Iterator[Piece]:
         number = self._files.get(stream, 0)
         for path in files:
-            known = self._known.get((stream, str(path)))
+            known = self.last_of(stream, str(path))
             state = path.stat()
             start = 0 if known is None else known.stop
             if state.st_size < start:

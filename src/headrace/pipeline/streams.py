@@ -127,12 +127,11 @@ class Sources:
 
 def _generated(log: SourceLog, iri: str, source: str) -> list[Piece]:
     """The elements that a generator has made since the last look, by the clock."""
-    known = [piece for piece in log.pieces if piece.stream == iri and piece.path == source]
+    known = log.last_of(iri, source)
     now = time.time_ns() // 1000
-    began = known[0].modified if known else now
-    first = known[-1].stop if known else 0
+    began, first = (now, 0) if known is None else (known.modified, known.stop)
     last = int((now - began) * parse_rate(source).rate // _SECOND)
-    if known and last <= first:
+    if known is not None and last <= first:
         return []
     return [Piece(0, iri, source, first, max(first, last), 0, began)]
 

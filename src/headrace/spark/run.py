@@ -173,8 +173,8 @@ class Runner:
         """Find all pieces, and let tasks begin with the first while Spark starts the query."""
         log = SourceLog(self.batches.layout.source_log, read)
         self.sources.look(log, complete=True)
-        self._files.look_ahead(read, len(log.pieces))
-        return len(log.pieces)
+        self._files.look_ahead(read, log.count)
+        return log.count
 
     def _process(self, frame: DataFrame, batch: int) -> None:
         with self._at_work:

@@ -103,6 +103,7 @@ def _looking(options: Mapping[str, str]) -> Callable[[], int]:
 
     def count() -> int:
         sources.look(log, complete=False)
-        return len(log.pieces)
+        log.forget(log.count)  # others read them from the log
+        return log.count
 
     return count
