@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -123,6 +123,7 @@ def _session(master: str | None, directory: Path, *, reads_kafka: bool) -> Itera
     except KeyboardInterrupt:
         raise  # stopping it would wait for the batch; without this process it ends by itself
     except BaseException:
-        session.stop()
+        with suppress(Exception):  # it may have gone, which is said already
+            session.stop()
         raise
     session.stop()

@@ -132,7 +132,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         HeadraceError: a query, an option or a file is wrong, or the run failed.
     """
     _check_outputs(job)
-    with ExitStack() as stack, _explained(job):
+    with _explained(job), ExitStack() as stack:
         directory = job.checkpoint or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-"))
         )

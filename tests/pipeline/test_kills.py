@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,23 +52,49 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert found.rows.equals(calm.written().rows)
 
 
-def _kill_workers(session: int) -> int:
-    """Kill the workers that Spark has forked in a session, and say whether there were any."""
+@pytest.mark.spark
+@pytest.mark.long
+def test_a_java_process_that_is_killed_is_missed(tmp_path: Path) -> None:
+    streams = write_streams(tmp_path / "streams", 2_000, 20)
+    calm = Place(streams, tmp_path / "calm").prepared()
+    assert calm.run().exit_code == 0
+    place = Place(streams, tmp_path / "run", 2, "spark").prepared()
+    process = place.started()
+    while not (place.checkpoint / "manifest" / "3.json").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    _kill(int(pid) for pid, _, arguments in _processes(process.pid) if "/bin/java" in arguments)
+    _, said = process.communicate()
+    assert process.returncode == 1
+    assert "Spark has gone" in said.splitlines()[-1]
+    assert place.run().exit_code == 0
+    assert place.written().lines == calm.written().lines
+
+
+def _processes(session: int) -> list[list[str]]:
+    """The id, the parent's id and the arguments of each process of a session."""
     listed = subprocess.run(
         ["ps", "-o", "pid=,ppid=,args=", "-s", str(session)],
         capture_output=True,
         text=True,
         check=False,
     ).stdout.splitlines()
-    rows = [line.split(maxsplit=2) for line in listed]
+    return [line.split(maxsplit=2) for line in listed]
+
+
+def _kill_workers(session: int) -> bool:
+    """Kill the workers that Spark has forked in a session, and say whether there were any."""
+    rows = _processes(session)
     daemons = {pid for pid, _, arguments in rows if "-m pyspark.daemon" in arguments}
     workers = [int(pid) for pid, parent, _ in rows if parent in daemons]
-    for worker in workers:
-        try:
-            os.kill(worker, signal.SIGKILL)
-        except ProcessLookupError:
-            continue  # it was done
+    _kill(workers)
     return bool(workers)
+
+
+def _kill(processes: Iterable[int]) -> None:
+    for each in processes:
+        with suppress(ProcessLookupError):  # it was done
+            os.kill(each, signal.SIGKILL)
 
 
 @pytest.fixture

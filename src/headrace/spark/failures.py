@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
 from pyspark.errors import PySparkException
 
 from headrace.errors import DataError, HeadraceError, InternalError, MachineError, SettingError
@@ -19,6 +19,16 @@ _RAISED_IN_TASKS: Final = {kind.__name__: kind for kind in (DataError, MachineEr
 
 SPARK_ERRORS: Final = (PySparkException, Py4JError)
 """What Spark raises, whatever is the reason."""
+GONE: Final = (Py4JNetworkError, ConnectionError)
+"""What is raised if there is no Java to talk to any more."""
+
+
+def gone() -> MachineError:
+    """The Java process of Spark has ended."""
+    return MachineError(
+        "Spark has gone: its Java process has ended, or was ended, perhaps for want of memory; the "
+        "same command with its --checkpoint goes on where this run has stopped"
+    )
 
 
 @contextmanager
@@ -26,6 +36,8 @@ def translating() -> Iterator[None]:
     """Raise what tasks have raised."""
     try:
         yield
+    except GONE:
+        raise
     except SPARK_ERRORS as error:
         raise translated(str(error)) from error
 

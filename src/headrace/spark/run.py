@@ -28,7 +28,7 @@ from headrace.pipeline.static import StaticPiece, encode_piece
 from headrace.pipeline.streams import Sources
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.spark.decoder import Decoder
-from headrace.spark.failures import SPARK_ERRORS, translated, translating
+from headrace.spark.failures import GONE, SPARK_ERRORS, gone, translated, translating
 from headrace.spark.kafka import failure, panes_of, parts_of, settled
 from headrace.spark.source import FORMAT, PieceSource
 
@@ -106,6 +106,8 @@ class Runner:
         """
         try:
             return self._run()
+        except GONE as error:
+            raise gone() from error
         finally:
             self._files.close()
 
@@ -236,12 +238,12 @@ def _wait_for(query: StreamingQuery) -> None:
     Raises:
         StreamingQueryException: it has failed.
     """
-    failures: list[StreamingQueryException] = []
+    failures: list[Exception] = []
 
     def wait() -> None:
         try:
             query.awaitTermination()
-        except StreamingQueryException as error:
+        except Exception as error:  # noqa: BLE001 - it is raised again
             failures.append(error)
 
     thread = threading.Thread(target=wait, name="wait for Spark", daemon=True)
