@@ -116,16 +116,20 @@ def test_a_run_that_dies_before_it_has_an_identity_can_be_begun(
     goes_on(place.prepared(), calm)
 
 
+IN_WORKERS = {"pane", "pane-written", "part-evaluated"}
+"""What tasks come to: Spark does such a task again, and the run goes on."""
+ALWAYS = {("pane", "kill"), ("manifest-committed", "kill")}
+KINDS = {"kill": -signal.SIGKILL, "raise": 1, "full": 1, "stall": 0}
+"""What a process ends with."""
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("point", "kind"),
     [
-        ("pane", "kill"),  # in a worker: Spark does the task again, and the run goes on
-        pytest.param("part-evaluated", "kill", marks=pytest.mark.long),
-        pytest.param("stepped", "kill", marks=pytest.mark.long),
-        ("manifest-committed", "kill"),
-        pytest.param("sink-written", "raise", marks=pytest.mark.long),
-        pytest.param("pane-written", "full", marks=pytest.mark.long),
+        pytest.param(point, kind, marks=[] if (point, kind) in ALWAYS else pytest.mark.long)
+        for point in POINTS
+        for kind in KINDS
     ],
 )
 def test_faults_on_spark(
@@ -133,13 +137,14 @@ def test_faults_on_spark(
 ) -> None:
     place = Place(streams, tmp_path, 2, "spark").prepared()
     mark = tmp_path / "failed once"
-    process = place.started(**{VARIABLE: f"{point} {kind} 2", ONCE: str(mark)})
+    number = 1 if point in _ONLY_ONCE else 2
+    process = place.started(**{VARIABLE: f"{point} {kind} {number}", ONCE: str(mark)})
     _, said = process.communicate()
     assert mark.exists(), said
-    in_worker = point in {"pane", "pane-written", "part-evaluated"}
-    assert (process.returncode == 0) is in_worker, said
+    expected = 0 if point in IN_WORKERS else KINDS[kind]
+    assert process.returncode == expected, said
     assert "Traceback" not in said
-    if not in_worker:
+    if expected:
         process = place.started()
         _, said = process.communicate()
         assert process.returncode == 0, said
