@@ -22,7 +22,7 @@ demo: $(STAMP)
 	$(BIN)/headrace demo
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --durations=20
 
 check: lint types
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from headrace.launching import RunnerKind
 from headrace.pipeline.batches import Batches
@@ -13,7 +16,7 @@ from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.streams import Sources
 from headrace.scenarios import problems
 from headrace.spark.run import Pace, Runner
-from tests.pipeline.published import in_order, sensors, stations
+from tests.pipeline.published import Benchmark, in_order, sensors, stations
 from tests.pipeline.scenarios import Deployed, in_groups
 from tests.shared import needs_data
 
@@ -27,20 +30,18 @@ LARGE = [group for group in GROUPS if len(group) > 1]
 ALONE = [group for group in GROUPS if len(group) == 1]
 
 
-@pytest.mark.parametrize(
-    ("lines", "pieces", "partitions"),
-    [
-        (1, 0, 2),
-        pytest.param(0, 0, 1, marks=pytest.mark.long),
-        pytest.param(1, 60, 4, marks=pytest.mark.long),
-        pytest.param(3, 60, 1, marks=pytest.mark.long),
-    ],
-)
-def test_scenarios(
-    lines: int, pieces: int, partitions: int, spark: SparkSession, tmp_path: Path
-) -> None:
+def matrix(*sample: tuple[int, int]) -> list[ParameterSet]:
+    """Batches of 1 file, of 10 and of all, in 1, 2 and 4 parts; most only by `make long`."""
+    return [
+        pytest.param(*each, marks=[] if each in sample else pytest.mark.long)
+        for each in product((1, 10, 0), (1, 2, 4))
+    ]
+
+
+@pytest.mark.parametrize(("pieces", "partitions"), matrix((0, 2)))
+def test_scenarios(pieces: int, partitions: int, spark: SparkSession, tmp_path: Path) -> None:
     for number, group in enumerate(LARGE):
-        deployed = Deployed(group, tmp_path / str(number), lines, partitions)
+        deployed = Deployed(group, tmp_path / str(number), 1, partitions)
 
         def run(batches: Batches, sources: Sources) -> Manifest:
             pace = Pace(pieces, ends=not batches.setup.live)
@@ -65,14 +66,7 @@ def test_scenarios_that_must_be_alone(spark: SparkSession, tmp_path: Path) -> No
 
 
 @needs_data("csrbench")
-@pytest.mark.parametrize(
-    ("pieces", "partitions"),
-    [
-        (10, 2),
-        pytest.param(0, 1, marks=pytest.mark.long),
-        pytest.param(1, 4, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize(("pieces", "partitions"), matrix((10, 2), (1, 4)))
 def test_sensors(pieces: int, partitions: int, spark: SparkSession, tmp_path: Path) -> None:
     assert spark.sparkContext.defaultParallelism == 2
     benchmark = sensors()
@@ -87,20 +81,27 @@ def test_sensors(pieces: int, partitions: int, spark: SparkSession, tmp_path: Pa
     assert in_order(lines) == in_order(benchmark.pushed())
 
 
-@needs_data("yabench-streams")
-@pytest.mark.parametrize(
-    ("experiment", "partitions"),
-    [("E1_medium", 1), pytest.param("E3_small", 4, marks=pytest.mark.long)],
-)
-def test_stations(experiment: str, partitions: int, spark: SparkSession, tmp_path: Path) -> None:
-    assert spark.sparkContext.defaultParallelism == 2
+@cache
+def reported(experiment: str) -> tuple[Benchmark, list[str]]:
+    """An experiment, and what the engine in this process reports."""
     benchmark = stations(experiment)
+    return benchmark, in_order(benchmark.pushed())
+
+
+@needs_data("yabench-streams")
+@pytest.mark.parametrize(("pieces", "partitions"), matrix((10, 4)))
+@pytest.mark.parametrize("experiment", ["E1_medium", "E3_small"])
+def test_stations(
+    experiment: str, pieces: int, partitions: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    assert spark.sparkContext.defaultParallelism == 2
+    benchmark, expected = reported(experiment)
     source = benchmark.written(tmp_path / "stream", 20)
     lines = benchmark.run(
         source,
         tmp_path / "out.ndjson",
         runner=RunnerKind.SPARK,
-        pieces=10,
+        pieces=pieces,
         partitions=partitions,
     )
-    assert in_order(lines) == in_order(benchmark.pushed())
+    assert in_order(lines) == expected
