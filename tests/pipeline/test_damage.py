@@ -389,7 +389,6 @@ SPARK_REFUSED: list[tuple[str, Damage]] = [
 
 
 @pytest.mark.spark
-@pytest.mark.long
 @pytest.mark.parametrize(("name", "damage"), SPARK_REFUSED, ids=named)
 def test_damage_to_sparks_part_is_named_and_repaired(
     name: str, damage: Damage, on_spark: Stopped

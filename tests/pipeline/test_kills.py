@@ -32,7 +32,6 @@ def test_killed_runs_write_what_a_calm_one_writes(runner: str, tmp_path: Path) -
 
 
 @pytest.mark.spark
-@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     streams = write_streams(tmp_path / "streams", 2_000, 20)
     calm = Place(streams, tmp_path / "calm").prepared()

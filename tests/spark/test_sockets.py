@@ -18,7 +18,7 @@ from tests.operating import PATIENCE, count, elements, rows, running
 from tests.spark.ports import family, listening
 from tests.test_operation import private_and_plain
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
