@@ -72,6 +72,23 @@ def test_what_a_callback_raises_on_spark_reaches_the_caller(source: Path) -> Non
         engine.run(once=True, runner="spark")
 
 
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_windows_over_many_small_files_are_whole(tmp_path: Path, partitions: int) -> None:
+    """Beyond some panes, what windows hold is kept in one file."""
+    for number in range(60):
+        text = (
+            f"{number * 10}\t<x:s{number}> <x:p> <x:o> .\n{number * 10 + 1}\t<x:o> <x:q> <x:o> .\n"
+        )
+        (tmp_path / f"{number:02}.tnq").write_text(text)
+    engine = Engine()
+    engine.stream(STREAM, source=str(tmp_path))
+    text = f"SELECT ?s FROM STREAM <{STREAM}> [RANGE 1s STEP 400ms] {{ ?s <x:p> ?o }}"
+    query = engine.register(text)
+    engine.run(once=True, runner="inline", partitions=partitions)
+    found = [(each.at // 1000, len(each.rows)) for each in query.results()]
+    assert found == [(0, 1), (400, 41), (800, 60), (1200, 39)]
+
+
 def test_a_checkpoint_reports_nothing_twice(source: Path, tmp_path: Path) -> None:
     for expected in (ANSWERS, []):
         engine, query = asking(source, checkpoint=tmp_path / "checkpoint")

@@ -11,6 +11,7 @@ import pytest
 from headrace import DataError, Engine, Evaluation, QueryError, SettingError, UnsupportedError
 from headrace.functions.table import Functions
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, Term
+from headrace.results.table import Table
 from headrace.testing import play
 
 COUNT = "SELECT (COUNT(*) AS ?n) FROM STREAM <s> [RANGE 10s STEP 5s] { ?a ?b ?c }"
@@ -280,6 +281,43 @@ def test_terms_of_late_elements_outlive_their_windows(monkeypatch: pytest.Monkey
         stream.push(f"<x:{number}> <x:p> <x:o{number}> .", at=number * 1000 - late)
         engine.step()
     assert len(engine.late) == 8
+
+
+@pytest.mark.parametrize("runner", [None, "inline"])
+def test_static_data_that_a_callback_adds_keep_their_terms(
+    runner: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.kernel.step._FORGET_FROM", 5)
+    source = tmp_path / "a.tnq"
+    names = (f"{number}00\t<x:u{number % 3}> <x:p> <x:o{number}> .\n" for number in range(50))
+    source.write_text("".join(names))
+    engine = Engine()
+    stream = engine.stream("s", source=str(source))
+    query = engine.register(
+        "SELECT DISTINCT ?n FROM STREAM <s> [RANGE 1s STEP 1s] { ?s <x:p> ?o . ?s <x:name> ?n }"
+    )
+    name = Quad(Iri("x:u1"), Iri("x:name"), Literal("Ann"))
+    found: list[int] = []
+
+    def take(evaluation: Evaluation) -> None:
+        found.append(len(evaluation.rows))
+        engine.static.add([name])
+
+    query.on_result(take)
+    if runner is None:
+        for line in source.read_text().splitlines():
+            stream.feed_timed(line)
+            engine.step()
+        engine.finish()
+    else:
+        monkeypatch.setattr("headrace.pipeline.cutting.PIECE", 30)
+        engine.run(once=True, runner=runner)
+    assert query.error is None
+    assert found[0] == 0
+    assert found[-1] == 1
+    table = engine.static.query("SELECT * { ?s ?p ?o }")
+    assert isinstance(table, Table)
+    assert table.rows == ((name.subject, name.predicate, name.object),)
 
 
 # -- live runs --------------------------------------------------------------------------------

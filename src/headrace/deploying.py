@@ -5,8 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import polars as pl
 
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
@@ -203,3 +206,31 @@ def version_of(static: Quads) -> str:
     """What tells static data from other static data of the same deployment."""
     total = int(static.frame.hash_rows().sum() or 0)
     return f"{static.frame.height}-{total & (2**64 - 1):x}"
+
+
+class Refreshing:
+    """What queries share, with the static data as they are whenever it is asked for."""
+
+    def __init__(self, around: Around, statements: Callable[[], pl.DataFrame]) -> None:
+        """Begin with what there is.
+
+        Args:
+            around: what they share.
+            statements: the static data; the same frame as before if nothing was added.
+        """
+        self._around = around
+        self._statements = statements
+        self._version = version_of(around.static)
+
+    @property
+    def seed(self) -> int:
+        """Of the ids."""
+        return self._around.dictionary.seed
+
+    def __call__(self) -> tuple[str, Around]:
+        """The version of the static data, and all that is shared."""
+        statements = self._statements()
+        if self._around.static.frame is not statements:
+            self._around = replace(self._around, static=Quads(statements))
+            self._version = version_of(self._around.static)
+        return self._version, self._around

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
-from headrace.deploying import received, setup_of, topics_of, version_of, watching
+from headrace.deploying import Refreshing, received, setup_of, topics_of, watching
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.errors import SettingError, listing, nearest
@@ -364,13 +364,13 @@ class Engine:
             deployment = stack.enter_context(
                 open_deployment(Path(folder), self.static.dictionary.seed)
             )
-            around = self.around()
+            around = Refreshing(self.around(), lambda: self.static.quads)
             sink = ReportSink(self._deliver)
             setup = setup_of(
                 deployment,
                 self.plans(),
                 sources,
-                lambda: (version_of(around.static), around),
+                around,
                 sinks={"engine": sink},
                 clock=self._clock,
                 live=self.live,
@@ -415,6 +415,7 @@ class Engine:
         """Evaluate what is due after all that has been pushed."""
         self._refresh()
         self._publish(self.runner.step())
+        self._refresh()  # a callback may have added static data, whose terms must be kept
         self.runner.forget()
 
     def _refresh(self) -> None:

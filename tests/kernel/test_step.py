@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -9,17 +10,23 @@ from hypothesis import strategies as st
 
 from headrace.algebra.expressions import Aggregate, TriplePattern, Variable
 from headrace.algebra.operators import Annotate, Annotation, Bgp, Distinct, Group, Project
+from headrace.algebra.query import Select
 from headrace.errors import DataError
-from headrace.kernel.columns import ID, TERMS, TEXT
+from headrace.kernel.columns import ARRIVALS, ID, TERMS, TEXT
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluations import rows_by_instant
+from headrace.kernel.log import Elements
+from headrace.kernel.step import Arrivals
 from headrace.planning.plan import make_plan
-from headrace.rdf.terms import Iri, Literal
+from headrace.rdf.ids import term_id
+from headrace.rdf.terms import Iri, Literal, canonical
 
 from .streams import (
     CAR,
     PASSAGES,
     PASSES,
     REGISTERS,
+    STREAM,
     TOLLGATE,
     Answers,
     Feed,
@@ -255,3 +262,26 @@ def test_two_terms_with_one_id_are_an_error() -> None:
     again = pl.DataFrame({ID: dictionary.known[ID], TEXT: ["<x:b>"]}, schema=TERMS)
     with pytest.raises(DataError, match="<x:a> and <x:b> have the same id"):
         dictionary.learn(again)
+
+
+def test_a_query_that_began_later_sees_nothing_from_before() -> None:
+    """Also if as many statements have been dropped since as there were before."""
+    feed = Feed(make_plan(select((TOLLGATE,), PASSES, 10, 10), "first"))
+    feed.push(passages([(1, "a", "car"), (2, "b", "car")]))
+    feed.kernel.register(make_plan(select((TOLLGATE,), PASSES, 5, 5), "second"))
+    feed.kernel.around.dictionary.learn(terms([iri("c"), iri("d")]))
+    times, highs = np.array([6, 7, 8, 9]), np.array([2, 6, 7, 8])
+    elements = Elements(np.arange(4), times, highs, np.ones(4, np.int64))
+    wanted = {1: "c", 3: "d"}
+    rows = [
+        (place, times[place], highs[place], None, *map(term_id, (iri(gate), REGISTERS, iri("car"))))
+        for place, gate in wanted.items()
+    ]
+    statements = pl.DataFrame(rows, schema=ARRIVALS, orient="row")
+    feed.kernel.step({STREAM: Arrivals(statements, 9, elements)})
+    [second] = [each for each in feed.kernel.finish().reports if each.query == "second"]
+    found = rows_by_instant(second, Select((TOLLGATE,)))
+    assert [row for rows in found.values() for row in rows] == [
+        (canonical(iri("c")),),
+        (canonical(iri("d")),),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -48,9 +49,14 @@ def told(played: Played) -> list[str]:
 
 
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cases(), st.sampled_from([(0, 0), (1, 1), (3, 2)]), st.sampled_from([1, 2, 3]))
+@given(
+    cases(),
+    st.sampled_from([(0, 0), (1, 1), (3, 2)]),
+    st.sampled_from([1, 2, 3]),
+    st.sampled_from([0, 2, 25]),
+)
 def test_a_pipeline_gives_what_the_engine_gives(
-    case: Case, cut: tuple[int, int], partitions: int
+    case: Case, cut: tuple[int, int], partitions: int, most_panes: int
 ) -> None:
     assume(any(case.inputs.values()))
     expected = play(
@@ -60,7 +66,8 @@ def test_a_pipeline_gives_what_the_engine_gives(
         settings=case.settings,
         dialect=case.dialect,
     )
-    found = deployed(case, *cut, partitions)
+    with patch("headrace.pipeline.batches._MOST_PANES", most_panes):
+        found = deployed(case, *cut, partitions)
     assert found.evaluations == expected.evaluations
     assert found.counters == expected.counters
     assert told(found) == told(expected)

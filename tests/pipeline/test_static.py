@@ -65,6 +65,23 @@ def test_the_same_as_in_a_store(
     assert found.quads.height == len(texts(found, 7))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\xef\xbb\xbf<x:a> <x:p> "A" .\n<x:b> <x:p> "B" .\n',
+        b'<x:a> <x:p> "A" .\r<x:b> <x:p> "B" .\r',
+        b'# c\r<x:a> <x:p> "A" .\n<x:b> <x:p> "B" .',
+        b'<x:a> <x:p> "A" .\r\n\r\n  # d\r\n<x:b> <x:p> "B" .\r\n',
+    ],
+)
+def test_marks_and_line_ends_are_those_of_n_triples(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(data)
+    files = [StaticFile(tmp_path / "a.nt", None)]
+    found = texts(StaticFiles(files, tmp_path / "static", seed=7).current(), 7)
+    assert found == stored(files, 7)
+    assert len(found) == 2
+
+
 def test_what_is_encoded_is_not_encoded_again(files: list[StaticFile], tmp_path: Path) -> None:
     first = StaticFiles(files, tmp_path / "static", seed=7).current()
 

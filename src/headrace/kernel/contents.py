@@ -105,11 +105,11 @@ def _with_intervals(
     """The statements of elements, each with the instants of its element."""
     if len(elements) == 0:
         return CONTENTS.to_frame()
-    if int(elements.sizes.sum()) == statements.height:
-        places = np.repeat(np.arange(len(elements)), elements.sizes)
+    positions = statements[POSITION].to_numpy()
+    places = np.repeat(np.arange(len(elements)), elements.sizes)
+    if np.array_equal(elements.positions[places], positions):
         kept = (first <= last)[places]
     else:  # some statements were dropped, or a query that began later does not see all elements
-        positions = statements[POSITION].to_numpy()
         places, known = elements.places(positions)
         kept = (first[places] <= last[places]) & known
     chosen = statements if kept.all() else statements.filter(kept)

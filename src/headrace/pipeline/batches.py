@@ -13,6 +13,7 @@ import polars as pl
 
 from headrace.errors import MachineError, SettingError
 from headrace.kernel.grid import NEVER
+from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
 from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel, Results
@@ -151,6 +152,8 @@ class Batches:
             self._publish(manifest, told)
             sweep(self.layout, self._recent, at_work=True)
             if self._kernel is not None:
+                # Static data may have been added by who was told, and have terms to be kept.
+                _, self._kernel[1].around = self.setup.around()
                 self._kernel[1].forget()
         except OSError as error:
             raise unwritable(self.layout.directory, error) from error
@@ -366,6 +369,16 @@ class Batches:
             if iri in self.setup.decodings
         }
 
+    def _whole_log(self, kernel: Kernel, iri: str, manifest: Manifest) -> StreamLog:
+        """What is kept of a stream; where only parts read its statements, the kernel has none."""
+        parts = kernel.elsewhere
+        if not isinstance(parts, Parts) or iri in parts.read_whole():
+            return kernel.logs[Iri(iri)]
+        held = self._held(manifest, kernel.around)[Iri(iri)]
+        log = StreamLog()
+        log.append(held.statements, held.high, held.elements)
+        return log
+
     def _remembered(self, manifest: Manifest, kernel: Kernel) -> Manifest:
         """The manifest with all that the next step needs, and no more."""
         memory = memory_of(kernel)
@@ -382,9 +395,14 @@ class Batches:
             kept = manifest.snapshots.get(iri)
             if kept is not None and kept.last <= horizon:
                 kept = None
-            log = kernel.logs.get(Iri(iri))
-            many = len(own) > _MOST_PANES and horizon > NEVER
-            if many and log is not None and len(log.elements):
+            if len(own) > _MOST_PANES and horizon > NEVER:
+                held = replace(
+                    manifest,
+                    streams={iri: manifest.streams[iri]},
+                    panes=tuple(own),
+                    snapshots={} if kept is None else {iri: kept},
+                )
+                log = self._whole_log(kernel, iri, held)
                 kept, own = write_snapshot(self.layout.memories, log, kernel.around.dictionary), []
             panes += own
             snapshots |= {} if kept is None else {iri: kept}

@@ -32,6 +32,7 @@ from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
 from headrace.rdf.ids import term_id
+from headrace.rdf.lines import with_newlines
 from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
@@ -117,6 +118,8 @@ def _read(piece: StaticPiece) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _lines(data: bytes, piece: StaticPiece) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Lines of N-Quads, by the reader of timed ones, which reads columns: all have one time."""
+    # A byte order mark is one at the start of a file only.
+    data = with_newlines(data) if piece.start == 0 else with_newlines(b"\n" + data)[1:]
     if b"#" in data:
         data = _COMMENT.sub(b"", data)
     timed = b"0\t" + data.removesuffix(b"\n").replace(b"\n", b"\n0\t")
