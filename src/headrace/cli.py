@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from headrace.errors import HeadraceError, MachineError, QueryError, SettingError
+from headrace.errors import (
+    HeadraceError,
+    MachineError,
+    OutputClosedError,
+    QueryError,
+    SettingError,
+)
 from headrace.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from headrace.dialects import Parsed
-    from headrace.running import Outcome
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
@@ -211,7 +214,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from headrace.launching import RunnerKind  # noqa: PLC0415
     from headrace.options import static_file, streams_of  # noqa: PLC0415
     from headrace.progress import displaying  # noqa: PLC0415
-    from headrace.running import Job, Voice, run_job  # noqa: PLC0415
+    from headrace.running import Job, Voice, conclusion, run_job  # noqa: PLC0415
 
     with failing():
         job = Job(
@@ -237,43 +240,32 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
             voice = Voice(
                 lambda text: display.say(f"note: {text}"),
-                partial(typer.echo, nl=False),
+                written,
                 watch=display.show,
                 phase=display.phase,
             )
             outcome = run_job(job, voice)
-        for text in conclusion(outcome, kept=checkpoint is not None):
+        for text in conclusion(outcome, job):
             typer.echo(text, err=True)
     if outcome.stopped:
         raise typer.Exit(FAILED_RUN)
 
 
-def conclusion(outcome: Outcome, kept: bool = False) -> Iterator[str]:
-    """What is said at the end of a run.
+def written(text: str) -> None:
+    """Show results on standard output.
 
-    Args:
-        outcome: what came of it.
-        kept: whether it can go on after it was stopped.
+    Raises:
+        OutputClosedError: nobody reads it any more.
+        MachineError: it cannot be written.
     """
-    if not outcome.ended:
-        yield "stopped; the same command goes on" if kept else "stopped"
-    failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
-    yield f"{outcome.evaluations:,} evaluations{failed}"
-    late = rejected = 0
-    for iri, counters in outcome.counters.items():
-        late, rejected = late + counters.late, rejected + counters.rejected
-        yield (
-            f"<{iri}>: {counters.elements:,} elements, {counters.late:,} late, "
-            f"{counters.rejected:,} rejected"
-        )
-    if late:
-        yield "late elements: --set delay=5s waits that long for them, --late FILE lists them"
-    for reason in outcome.reasons:
-        yield f"rejected: {reason}"
-    if rejected > len(outcome.reasons):
-        yield f"and {rejected - len(outcome.reasons):,} more; --rejected FILE has them all"
-    for name, reason in outcome.stopped.items():
-        yield f"query '{name}' stopped: {reason}"
+    try:
+        typer.echo(text, nl=False)
+    except BrokenPipeError:
+        # What is still buffered would be tried again when Python ends, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputClosedError("standard output was closed") from None
+    except OSError as error:
+        raise MachineError(f"cannot write to standard output: {error.strerror}") from None
 
 
 @app.command()
@@ -461,6 +453,8 @@ class failing:  # noqa: N801 - reads as `with failing():`
         if interrupted(error):
             typer.echo("interrupted", err=True)
             raise typer.Exit(INTERRUPTED)
+        if isinstance(error, OutputClosedError):
+            raise typer.Exit(FAILED_RUN)
         if isinstance(error, HeadraceError):
             fail(error)
 
@@ -475,7 +469,7 @@ def fail(error: HeadraceError) -> NoReturn:
 def _label(error: HeadraceError) -> str:
     match error:
         case MachineError():
-            return "this machine is not ready"
+            return "failed"
         case QueryError():
             return "wrong query"
         case _:

@@ -322,6 +322,8 @@ class Engine:
         Raises:
             SettingError: it cannot be run so, or a source cannot be read.
         """
+        if not any(stream.sources for stream in self._streams.values()):
+            raise SettingError("no stream has a source to run from: stream(IRI, source='cars.tnq')")
         if runner is not None or self.checkpoint is not None:
             kind = _runner_kind(runner or RunnerKind.INLINE)
             launch = Launch(kind, master, interval=None if once else INTERVAL)

@@ -197,6 +197,10 @@ class MachineError(HeadraceError):
     """This machine is not ready; the message says what to install or change."""
 
 
+class OutputClosedError(HeadraceError):
+    """Whoever reads the results has seen enough: nobody must act."""
+
+
 class InternalError(HeadraceError):
     """Headrace is wrong; please report it."""
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from headrace.errors import SettingError
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
@@ -81,6 +82,8 @@ def launched(
         HeadraceError: Spark does not start, or a topic cannot be read.
     """
     if launch.runner is RunnerKind.INLINE:
+        if launch.master is not None:
+            raise SettingError(f"'{launch.master}' is a master of Spark, and this run is inline")
         yield LocalRunner(batches, sources, launch.pieces, launch.interval)
         return
     from headrace.spark.run import Pace, Runner  # noqa: PLC0415

@@ -352,3 +352,33 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
     stem = Path(source).stem if source not in {"query", "standard input", ""} else ""
     named = [Path(each.source.name or "").stem for each in every]
     return stem if stem and named.count(stem) == 1 else f"q{number}"
+
+
+def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
+    """What is said at the end of a run."""
+    if not outcome.ended:
+        yield "stopped; the same command goes on" if job.checkpoint else "stopped"
+    failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
+    yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}"
+    late = rejected = 0
+    for iri in job.streams:
+        counters = outcome.counters.get(iri, Counters())
+        late, rejected = late + counters.late, rejected + counters.rejected
+        yield (
+            f"<{iri}>: {_counted(counters.elements, 'element')}, {counters.late:,} late, "
+            f"{counters.rejected:,} rejected"
+        )
+    if late:
+        listed = "" if job.late else ", --late FILE lists them"
+        yield f"late elements: a greater delay waits for them, as in --set delay=5s{listed}"
+    for reason in outcome.reasons:
+        yield f"rejected: {reason}"
+    more = rejected - len(outcome.reasons)
+    if more and outcome.reasons:
+        yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
+    for name, reason in outcome.stopped.items():
+        yield f"query '{name}' stopped: {reason}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

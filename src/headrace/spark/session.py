@@ -105,7 +105,7 @@ def start(
     try:
         home = nullcontext() if master else light_home(cache_folder())
         with home, _errors_to(log), _private():
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         if _NO_SECRET in str(error):
             raise SettingError(
@@ -115,6 +115,15 @@ def start(
             ) from None
         said = log.read_text(errors="replace")[-TAIL:] if log and log.exists() else ""
         raise MachineError(f"Spark does not start: {error}\n{said}".rstrip()) from error
+    _quieten(session)
+    return session
+
+
+def _quieten(session: SparkSession) -> None:
+    """Let the server of accumulators, which we do not use, end without a traceback."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda _request, _address: None
 
 
 def _is_here(master: str | None) -> bool:
