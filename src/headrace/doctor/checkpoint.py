@@ -22,6 +22,7 @@ import xxhash
 from headrace.doctor import Finding, Status, is_ready, render
 from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
+from headrace.kernel.grid import NEVER
 from headrace.pipeline.deployment import LOCK, read_identity
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import (
@@ -349,8 +350,10 @@ def _of_stream(iri: str, state: StreamState) -> Finding:
 
 
 def _of_query(name: str, state: QueryState) -> Finding:
-    last = state.progress.last
-    reached = "not been evaluated yet" if last is None else f"reached {iso_text(last)}"
+    reported, released = state.progress.reported, state.progress.released
+    last = released if reported is None else reported
+    unknown = not state.evaluations or last == NEVER
+    reached = "not been evaluated yet" if unknown else f"reached {iso_text(last)}"
     counted = f"{state.evaluations:,} evaluations, {state.failed:,} failed, {state.rows:,} rows"
     if state.failure is not None:
         remedy = "change the query: it then begins anew with what comes from now on"
