@@ -116,9 +116,27 @@ def double_of(lexical: str) -> Number | None:
 
 
 def float_of(lexical: str) -> Number | None:
-    """The nearest 32-bit float, if the text is one."""
+    """The nearest 32-bit float, if the text is one.
+
+    >>> float_of("1.00000005960464477539062501")  # the nearest double is halfway to 1
+    Number(kind=<Kind.FLOAT: 2>, value=1.0000001192092896)
+    """
     number = double_of(lexical)
-    return None if number is None else Number(Kind.FLOAT, single(float(number.value)))
+    if number is None:
+        return None
+    return Number(Kind.FLOAT, single(_rounded_to_odd(lexical, float(number.value))))
+
+
+def _rounded_to_odd(lexical: str, nearest: float) -> float:
+    """A double beside a number from which the same float is the nearest as from the number itself.
+
+    If it is not the number, its last bit is set, so that it is never halfway between two floats.
+    """
+    (bits,) = unpack("<q", pack("<d", nearest))
+    if not math.isfinite(nearest) or bits & 1:
+        return nearest
+    difference = Decimal(lexical).compare(Decimal(nearest))
+    return math.nextafter(nearest, math.inf * int(difference)) if difference else nearest
 
 
 # -- to lexical forms --------------------------------------------------------------------------

@@ -113,8 +113,10 @@ def _number() -> pl.Expr:
     )
     # A leading plus and a trailing point are right in XML Schema, but not to every reader.
     plain = lexical.str.strip_prefix("+").str.strip_suffix(".")
-    number = pl.when(right).then(plain).cast(pl.Float64, strict=False)
-    single = number.cast(pl.Float32).cast(pl.Float64)
+    written = pl.when(right).then(plain)
+    # From the text at once: the nearest double may be halfway between two floats.
+    single = written.cast(pl.Float32, strict=False).cast(pl.Float64)
+    number = written.cast(pl.Float64, strict=False)
     return pl.when(pl.col(KIND) == Kind.FLOAT).then(single).otherwise(number)
 
 
