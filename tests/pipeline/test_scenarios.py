@@ -62,7 +62,7 @@ def test_a_new_process_for_every_batch_makes_no_difference(tmp_path: Path) -> No
         ) -> Manifest:
             log = SourceLog(batches.layout.source_log)
             sources.look(log, complete=True)
-            while batches.last().pieces < len(log.pieces):
+            while batches.last().pieces < log.count:
                 LocalRunner(batches, sources, pieces).step(log)
                 batches = deployed.batches(batches.deployment, sources)
             return batches.last() if batches.setup.live else batches.finish()
