@@ -222,11 +222,6 @@ class Refreshing:
         self._statements = statements
         self._version = version_of(around.static)
 
-    @property
-    def seed(self) -> int:
-        """Of the ids."""
-        return self._around.dictionary.seed
-
     def __call__(self) -> tuple[str, Around]:
         """The version of the static data, and all that is shared."""
         statements = self._statements()

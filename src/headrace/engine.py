@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
-from headrace.deploying import Refreshing, received, setup_of, topics_of, watching
+from headrace.deploying import Refreshing, setup_of
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.errors import SettingError, listing, nearest
@@ -33,13 +33,12 @@ from headrace.kernel.reports import Report
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.standing import Around, InstantError
 from headrace.kernel.step import Kernel, Results
-from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, launched
+from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
-from headrace.pipeline.stopping import stopping
 from headrace.pipeline.streams import declared, files_of
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
@@ -385,17 +384,14 @@ class Engine:
                 ),
             )
             batches = Batches(deployment, setup, tell)
-            places, receivers = stack.enter_context(received(sources, deployment))
-            self._at_work = stack.enter_context(
-                launched(launch, batches, places, topics_of(sources), progress)
-            )
-            with stopping(self._at_work, progress), watching(receivers, self.stop, progress):
-                self._at_work.run()
-            batches.settle()
+            work(launch, batches, sources, self._begin, progress, progress)
         self._at_work = None
         self._ended = True
         for query in self._queries.values():
             query.end()
+
+    def _begin(self, runner: Runner) -> None:
+        self._at_work = runner
 
     def _check_deployable(self, launch: Launch) -> None:
         if self._runner is not None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from headrace.deploying import received, topics_of, watching
 from headrace.errors import SettingError
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.messages import TopicSource
 from headrace.pipeline.static import StaticPiece
-from headrace.pipeline.streams import Sources
+from headrace.pipeline.stopping import stopping
+from headrace.pipeline.streams import Declared, Sources
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
@@ -61,26 +63,49 @@ class Runner(Protocol):
         """Have static data encoded."""
 
 
-@contextmanager
-def launched(
+def work(
     launch: Launch,
     batches: Batches,
-    sources: Sources,
-    topics: Sequence[TopicSource] = (),
-    phase: Callable[[str], None] = lambda _text: None,
-) -> Iterator[Runner]:
-    """What is about to work on batches, until the end of the block.
+    sources: Mapping[str, Sequence[Declared]],
+    ready: Callable[[Runner], None],
+    note: Callable[[str], None],
+    phase: Callable[[str], None],
+) -> tuple[Manifest, bool]:
+    """Work on batches until their input ends, or until the run is stopped.
 
     Args:
         launch: where and how.
         batches: what to run.
-        sources: the files to read.
-        topics: what to read from Kafka.
+        sources: what each stream is read from.
+        ready: told who works, before it begins.
+        note: tells the user something.
         phase: told what is being waited for.
 
+    Returns:
+        The last manifest, and whether the user has stopped the run.
+
     Raises:
-        HeadraceError: Spark does not start, or a topic cannot be read.
+        HeadraceError: the run failed; the message says what to do.
     """
+    with ExitStack() as stack:
+        places, receivers = stack.enter_context(received(sources, batches.deployment))
+        runner = stack.enter_context(_launched(launch, batches, places, topics_of(sources), phase))
+        ready(runner)
+        with stopping(runner, note) as stopped, watching(receivers, runner.stop, note):
+            last = runner.run()
+        batches.settle()
+    return last, stopped.is_set()
+
+
+@contextmanager
+def _launched(
+    launch: Launch,
+    batches: Batches,
+    sources: Sources,
+    topics: Sequence[TopicSource],
+    phase: Callable[[str], None],
+) -> Iterator[Runner]:
+    """What is about to work on batches, until the end of the block."""
     if launch.runner is RunnerKind.INLINE:
         if launch.master is not None:
             raise SettingError(f"'{launch.master}' is a master of Spark, and this run is inline")

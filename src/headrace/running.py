@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.background.config import ServiceConfig
-from headrace.deploying import received, setup_of, topics_of, watching
+from headrace.deploying import setup_of, topics_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
@@ -20,7 +20,7 @@ from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
 from headrace.kernel.standing import Around
-from headrace.launching import INTERVAL, Launch, RunnerKind, launched
+from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
 from headrace.pipeline.layout import Layout
@@ -31,7 +31,6 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticFile, StaticFiles
-from headrace.pipeline.stopping import stopping
 from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
 from headrace.pipeline.tables import unwritable
 from headrace.rdf.formats import format_of_path
@@ -80,6 +79,10 @@ class Job:
     pieces: int = 8
     interval: float = INTERVAL
     metrics: Sequence[str] = ()
+
+    def sources(self) -> dict[str, list[Declared]]:
+        """What each stream is read from."""
+        return {iri: list(map(declared, given)) for iri, given in self.streams.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         directory = job.checkpoint or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-"))
         )
-        sources = {iri: [declared(each) for each in given] for iri, given in job.streams.items()}
+        sources = job.sources()
         _check_sources(job, sources)
         deployment = stack.enter_context(open_deployment(directory))
         engine = prepared(job, deployment.seed)
@@ -153,19 +156,15 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         hearing.at_work = True
         for note in batches.notes:
             voice.note(note)
-        places, receivers = stack.enter_context(received(sources, deployment))
+
+        def ready(runner: Runner) -> None:
+            static.encode = runner.encode
+            for note in notes(job, static):
+                voice.note(note)
+
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
-        runner = stack.enter_context(
-            launched(launch, batches, places, topics_of(sources), voice.phase)
-        )
-        static.encode = runner.encode
-        for note in notes(job, static):
-            voice.note(note)
-        watched = watching(receivers, runner.stop, voice.note)
-        with stopping(runner, voice.note) as stopped, watched:
-            last = runner.run()
-        batches.settle()
-    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped.is_set())
+        last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
+    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped)
 
 
 class _Hearing:
@@ -284,7 +283,7 @@ def _setup(
     return setup_of(
         deployment,
         plans,
-        {iri: [declared(each) for each in given] for iri, given in job.streams.items()},
+        job.sources(),
         around,
         sinks=sinks,
         outlets=outlets,

@@ -306,6 +306,13 @@ def said(directory: Path, mend: bool = False) -> tuple[int, str]:
     return status, output.getvalue()
 
 
+def is_repaired(stopped: Stopped) -> None:
+    """The doctor says how, does so, and the run goes on."""
+    assert "--repair" in said(stopped.place.checkpoint)[1]
+    assert said(stopped.place.checkpoint, mend=True)[0] == 0
+    assert stopped.place.run().exit_code == 0
+
+
 def test_doctor_says_how_far_a_run_has_come(run: Stopped) -> None:
     before = {path: path.stat().st_mtime_ns for path in run.place.checkpoint.rglob("*")}
     status, text = said(run.place.checkpoint)
@@ -323,9 +330,7 @@ def test_doctor_says_how_far_a_run_has_come(run: Stopped) -> None:
 def test_doctor_takes_back_the_end_of_the_input(run: Stopped) -> None:
     run.place.run()
     flipped(run.layout.manifests / f"{run.last.batch}.final.json")
-    assert "--repair" in said(run.place.checkpoint)[1]
-    assert said(run.place.checkpoint, mend=True)[0] == 0
-    assert run.place.run().exit_code == 0
+    is_repaired(run)
     assert run.place.written() == run.calm
 
 
@@ -336,9 +341,7 @@ def test_a_run_that_ended_well_may_have_said_so_in_vain(how: Damage, run: Stoppe
     done = run.place.run()
     assert done.exit_code == 1
     assert f"{run.layout.settled} is damaged" in done.stderr
-    assert "--repair" in said(run.place.checkpoint)[1]
-    assert said(run.place.checkpoint, mend=True)[0] == 0
-    assert run.place.run().exit_code == 0
+    is_repaired(run)
     assert run.place.written() == run.calm
 
 
@@ -424,9 +427,7 @@ def test_a_lost_manifest_is_missed_on_spark(on_spark: Stopped) -> None:
     done = on_spark.place.run()
     assert done.exit_code == 1
     assert f"{path} is damaged: it is missing" in done.stderr
-    assert "--repair" in said(on_spark.place.checkpoint)[1]
-    assert said(on_spark.place.checkpoint, mend=True)[0] == 0
-    assert on_spark.place.run().exit_code == 0
+    is_repaired(on_spark)
     assert on_spark.place.written().lines == on_spark.calm.lines
 
 

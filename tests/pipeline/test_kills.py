@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .jobs import Place, write_streams
+from .jobs import Place, Written, write_streams
 from .kill_run import killed_runs
 
 pytestmark = pytest.mark.slow
@@ -31,12 +31,18 @@ def test_killed_runs_write_what_a_calm_one_writes(runner: str, tmp_path: Path) -
     assert found.kills
 
 
-@pytest.mark.spark
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+@pytest.fixture
+def on_spark(tmp_path: Path) -> tuple[Place, Written]:
+    """A run on Spark that has not begun, and what a calm one writes."""
     streams = write_streams(tmp_path / "streams", 2_000, 20)
     calm = Place(streams, tmp_path / "calm").prepared()
     assert calm.run().exit_code == 0
-    place = Place(streams, tmp_path / "run", 2, "spark").prepared()
+    return Place(streams, tmp_path / "run", 2, "spark").prepared(), calm.written()
+
+
+@pytest.mark.spark
+def test_a_worker_that_is_killed_is_replaced(on_spark: tuple[Place, Written]) -> None:
+    place, calm = on_spark
     process = place.started()
     killed = 0
     while process.poll() is None:
@@ -47,17 +53,14 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert killed
     found = place.written()
-    assert found.lines == calm.written().lines
-    assert found.rows.equals(calm.written().rows)
+    assert found.lines == calm.lines
+    assert found.rows.equals(calm.rows)
 
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_a_java_process_that_is_killed_is_missed(tmp_path: Path) -> None:
-    streams = write_streams(tmp_path / "streams", 2_000, 20)
-    calm = Place(streams, tmp_path / "calm").prepared()
-    assert calm.run().exit_code == 0
-    place = Place(streams, tmp_path / "run", 2, "spark").prepared()
+def test_a_java_process_that_is_killed_is_missed(on_spark: tuple[Place, Written]) -> None:
+    place, calm = on_spark
     process = place.started()
     while not (place.checkpoint / "manifest" / "3.json").exists():
         assert process.poll() is None
@@ -67,7 +70,7 @@ def test_a_java_process_that_is_killed_is_missed(tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "Spark has gone" in said.splitlines()[-1]
     assert place.run().exit_code == 0
-    assert place.written().lines == calm.written().lines
+    assert place.written().lines == calm.lines
 
 
 def _processes(session: int) -> list[list[str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.reporting import Contents
@@ -106,12 +107,8 @@ def _with_intervals(
     if len(elements) == 0:
         return CONTENTS.to_frame()
     positions = statements[POSITION].to_numpy()
-    places = np.repeat(np.arange(len(elements)), elements.sizes)
-    if np.array_equal(elements.positions[places], positions):
-        kept = (first <= last)[places]
-    else:  # some statements were dropped, or a query that began later does not see all elements
-        places, known = elements.places(positions)
-        kept = (first[places] <= last[places]) & known
+    places, known = _places(elements, positions)
+    kept = (first <= last)[places] & known
     chosen = statements if kept.all() else statements.filter(kept)
     places = places[kept]
     return pl.DataFrame(
@@ -123,3 +120,13 @@ def _with_intervals(
             *(chosen[name] for name in STATEMENT),
         ]
     )
+
+
+def _places(elements: Elements, positions: Times) -> tuple[Times, npt.NDArray[np.bool_]]:
+    """Which element each statement is of, and whether it is of one of them."""
+    if int(elements.sizes.sum()) == positions.size:
+        places = np.repeat(np.arange(len(elements)), elements.sizes)
+        if np.array_equal(elements.positions[places], positions):
+            return places, np.ones(places.size, np.bool_)
+    # Some statements were dropped, or a query that began later does not see all elements.
+    return elements.places(positions)

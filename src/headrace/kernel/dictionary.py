@@ -163,9 +163,7 @@ class Dictionary:
         offset = self._known.height
         if len(self._indexes) == _MOST_INDEXES:
             offset, new, self._indexes = 0, pl.concat([self._known, new]), []
-        # An index looks ids up in a column that is sorted as unsigned numbers.
-        ids = new[ID].reinterpret(signed=False)
-        ordered = new if ids.is_sorted() else new.sort(pl.col(ID).reinterpret(signed=False))
+        ordered = in_id_order(new)
         self._known = pl.concat([self._known, ordered]) if offset else ordered
         self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
 
@@ -250,6 +248,13 @@ class Dictionary:
             for identity, text in zip(missing, self.texts(column), strict=True):
                 terms[identity] = read_term(text)
         return [None if identity is None else terms[identity] for identity in wanted]
+
+
+def in_id_order(terms: pl.DataFrame) -> pl.DataFrame:
+    """Terms as an index looks them up: by their ids as unsigned numbers."""
+    if terms[ID].reinterpret(signed=False).is_sorted():
+        return terms
+    return terms.sort(pl.col(ID).reinterpret(signed=False))
 
 
 def _collision(one: str, other: str) -> DataError:

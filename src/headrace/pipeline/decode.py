@@ -16,7 +16,7 @@ from headrace.algebra.reporting import BlankNodes
 from headrace.errors import DataError, MachineError
 from headrace.kernel.arriving import with_quoted
 from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
-from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.dictionary import Dictionary, in_id_order
 from headrace.kernel.values import values
 from headrace.pipeline.faults import reach
 from headrace.pipeline.panes import (
@@ -181,9 +181,7 @@ def shaped(
             statements = statements.filter(chosen)
             used = pl.concat([statements[name].rename(ID) for name in STATEMENT]).unique()
             terms = terms.join(used.to_frame(), on=ID, how="semi", maintain_order="left")
-    # In this order a dictionary takes them as they are.
-    if not terms[ID].reinterpret(signed=False).is_sorted():
-        terms = terms.sort(pl.col(ID).reinterpret(signed=False))
+    terms = in_id_order(terms)
     valued = pl.DataFrame([terms[ID], terms[TEXT], *values(terms[TEXT])])
     bad = [(each.name, each.line, each.column, each.problem) for each in problems]
     return (

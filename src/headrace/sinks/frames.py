@@ -13,13 +13,12 @@ from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, 
 from headrace.kernel.forms import TRUTH
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.reports import Report
+from headrace.sinks.texts import PLAIN
 
 EMPTY: Final = "empty"
 """Whether a line stands for an evaluation that emitted nothing."""
 ERROR: Final = "error"
 """Why an evaluation has no answer."""
-_PLAIN: Final = pl.CompatLevel.oldest()
-"""Texts as Arrow can count them, not as Polars keeps them."""
 
 
 # -- what was emitted --------------------------------------------------------------------------
@@ -90,7 +89,7 @@ def by_distinct(texts: pl.Series, convert: Callable[[pl.Series], pl.Series]) -> 
 
     Each text is converted once, unless there are so many that to find them again costs more.
     """
-    encoded = texts.rechunk().to_arrow(compat_level=_PLAIN).dictionary_encode()
+    encoded = texts.rechunk().to_arrow(compat_level=PLAIN).dictionary_encode()
     distinct = pl.Series(encoded.dictionary, dtype=pl.String)
     if 2 * distinct.len() > texts.len():
         return convert(texts).alias(texts.name)

@@ -14,6 +14,8 @@ IRI: Final = r'[^<>"\\\x00-\x20]*'
 LEXICAL: Final = r'[^"\\\x00-\x1f]*'
 LANGUAGE: Final = "[a-z0-9-]+"
 
+PLAIN: Final = pl.CompatLevel.oldest()
+"""Texts as one run of bytes, where Polars itself has many short ones."""
 _BLOCK: Final = 100_000
 """How many lines are made at a time: enough for columns to pay, and not much memory."""
 
@@ -42,11 +44,7 @@ def converted(
 
 def content(lines: pl.Series, end: str) -> Bytes:
     """The bytes of lines, each with an end."""
-    array = (lines + end).rechunk().to_arrow(compat_level=_PLAIN)
+    array = (lines + end).rechunk().to_arrow(compat_level=PLAIN)
     # Arrow keeps texts one after the other, which is what a file is to hold.
     found = array.buffers()[2]
     return b"" if found is None else memoryview(found)
-
-
-_PLAIN: Final = pl.CompatLevel.oldest()
-"""Texts as one run of bytes, where Polars itself has many short ones."""
