@@ -14,7 +14,7 @@ from headrace.algebra.windows import TimeWindow, WindowDeclaration
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, TERMS, TEXT
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.evaluations import rows_by_instant
+from headrace.kernel.evaluations import evaluations
 from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.planning.plan import Plan, make_plan
@@ -87,9 +87,13 @@ class Feed:
         self.late += sum(frame[POSITION].n_unique() for frame in results.late.values())
         answers: Answers = []
         for report in results.reports:
-            rows = rows_by_instant(report, self.kernel.queries[0].plan.query.form)
-            answers += [(int(time), rows.get(n, [])) for n, time in enumerate(report.times)]
+            for each in evaluations(report, self.kernel.queries[0].plan.query.form):
+                answers.append((each.at, [tuple(map(text, row)) for row in each.rows]))
         return answers
+
+
+def text(term: Term | None) -> str | None:
+    return None if term is None else canonical(term)
 
 
 def passages(batch: Iterable[Passage]) -> list[tuple[int, Term, Term, Term]]:

@@ -14,12 +14,12 @@ from headrace.algebra.query import Select
 from headrace.errors import DataError
 from headrace.kernel.columns import ARRIVALS, ID, TERMS, TEXT
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.evaluations import rows_by_instant
+from headrace.kernel.evaluations import evaluations
 from headrace.kernel.log import Elements
 from headrace.kernel.step import Arrivals
 from headrace.planning.plan import make_plan
 from headrace.rdf.ids import term_id
-from headrace.rdf.terms import Iri, Literal, canonical
+from headrace.rdf.terms import Iri, Literal
 
 from .streams import (
     CAR,
@@ -280,8 +280,5 @@ def test_a_query_that_began_later_sees_nothing_from_before() -> None:
     statements = pl.DataFrame(rows, schema=ARRIVALS, orient="row")
     feed.kernel.step({STREAM: Arrivals(statements, 9, elements)})
     [second] = [each for each in feed.kernel.finish().reports if each.query == "second"]
-    found = rows_by_instant(second, Select((TOLLGATE,)))
-    assert [row for rows in found.values() for row in rows] == [
-        (canonical(iri("c")),),
-        (canonical(iri("d")),),
-    ]
+    found = evaluations(second, Select((TOLLGATE,)))
+    assert [row for each in found for row in each.rows] == [(iri("c"),), (iri("d"),)]

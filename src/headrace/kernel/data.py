@@ -38,10 +38,10 @@ class Quads:
     timed: bool = False
 
     def with_predicate(self, predicate: TermId | None) -> pl.DataFrame:
-        """The statements with a predicate, or all of them; large data are put apart only once."""
+        """The statements with a predicate, or all of them; large static data are put apart once."""
         if predicate is None:
             return self.frame
-        if not self.is_indexed:
+        if self.keyed or not self.is_indexed:  # what windows hold is looked at few times
             return self.frame[np.flatnonzero(self._predicates == predicate)]
         return self._by_predicate.get((predicate,), self.frame.clear())
 

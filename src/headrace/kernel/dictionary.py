@@ -24,7 +24,7 @@ from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
 _FEW: Final = 1_000
 _MOST_INDEXES: Final = 8
-"""New terms get an index of their own, until there are so many that one for all is better."""
+"""New terms get an index of their own, until there are so many that the small ones are joined."""
 
 
 class Dictionary:
@@ -162,10 +162,21 @@ class Dictionary:
             return
         offset = self._known.height
         if len(self._indexes) == _MOST_INDEXES:
-            offset, new, self._indexes = 0, pl.concat([self._known, new]), []
+            offset = self._indexes.pop()[0]
+            while self._indexes and self._worth_one(offset, new.height):
+                offset = self._indexes.pop()[0]
+            new = pl.concat([self._known[offset:], new])
         ordered = in_id_order(new)
-        self._known = pl.concat([self._known, ordered]) if offset else ordered
+        self._known = pl.concat([self._known[:offset], ordered]) if offset else ordered
         self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
+
+    def _worth_one(self, offset: int, more: int) -> bool:
+        """Whether the terms before an offset are so few that they go with those after it.
+
+        An index takes in the one before it until that is twice as large: so a term is put in
+        order again a few times only, however many come after it.
+        """
+        return offset - self._indexes[-1][0] <= 2 * (self._known.height - offset + more)
 
     def _flush(self) -> None:
         """Put terms that came one by one with the others."""

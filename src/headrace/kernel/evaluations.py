@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
 
 from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.functions.values import TRUE
@@ -13,54 +17,62 @@ from headrace.kernel.reports import Report
 from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import Quad
 from headrace.results.evaluations import Bounds, Evaluation
+from headrace.results.rows import LazyRows
 from headrace.results.table import Row
 
 
 def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
-    """The evaluations of a report, one after the other."""
-    found = rows_by_instant(report, form)
+    """The evaluations of a report, one after the other; terms are made where they are looked at."""
     variables = tuple(each.name for each in form.variables) if isinstance(form, Select) else ()
-    read = cache(read_term)
-    for place in range(len(report)):
-        rows = [
-            tuple(None if text is None else read(text) for text in texts)
-            for texts in found.get(place, ())
-        ]
+    texts = _texts(report, form)
+    ends = np.searchsorted(texts[INSTANT].to_numpy(), np.arange(len(report) + 1)).tolist()
+    for place, (start, end) in enumerate(pairwise(ends)):
+        rows = LazyRows(end - start, partial(_made, texts.slice(start, end - start)))
         yield Evaluation(
             report.query,
             int(report.times[place]),
             int(report.seqs[place]),
             bounds_at(report, place),
             variables,
-            rows=tuple(rows) if isinstance(form, Select) else (),
+            rows=rows if isinstance(form, Select) else (),
             quads=tuple(map(_quad, rows)) if isinstance(form, Construct | Describe) else (),
             boolean=_truth(rows) if isinstance(form, Ask) else None,
             error=report.errors.get(place),
         )
 
 
-def _quad(row: Row) -> Quad:
-    return Quad(*row)  # type: ignore[arg-type]  # only the graph may be missing
-
-
-def _truth(rows: list[Row]) -> bool | None:
-    return rows[0][0] == TRUE if rows else None
-
-
-def rows_by_instant(report: Report, form: Form) -> dict[int, list[tuple[str | None, ...]]]:
-    """The texts that were emitted, by the number of the evaluation."""
-    if report.rows.is_empty():
-        return {}
+def _texts(report: Report, form: Form) -> pl.DataFrame:
+    """The instants and the texts of what was emitted, in the order of instants."""
     if isinstance(form, Select):
         names = [f"?{each.name}" for each in form.variables]
     elif isinstance(form, Ask):
         names = [TRUTH]
     else:
         names = [SUBJECT, PREDICATE, OBJECT, GRAPH]
-    found: dict[int, list[tuple[str | None, ...]]] = {}
-    for instant, *texts in report.rows.select(INSTANT, *names).iter_rows():
-        found.setdefault(instant, []).append(tuple(texts))
-    return found
+    if report.rows.is_empty():
+        return pl.DataFrame(schema={INSTANT: pl.Int64, **dict.fromkeys(names, pl.String)})
+    found = pl.DataFrame([report.rows[name] for name in (INSTANT, *names)])
+    in_order = found[INSTANT].is_sorted()
+    return found if in_order else found.sort(INSTANT, maintain_order=True)
+
+
+def _made(texts: pl.DataFrame) -> tuple[Row, ...]:
+    """Rows of terms out of rows of texts; a text that is there twice is read once."""
+    read = cache(read_term)
+    columns = [
+        [None if text is None else read(text) for text in texts[name]]
+        for name in texts.columns
+        if name != INSTANT
+    ]
+    return tuple(zip(*columns, strict=True)) if columns else ((),) * texts.height
+
+
+def _quad(row: Row) -> Quad:
+    return Quad(*row)  # type: ignore[arg-type]  # only the graph may be missing
+
+
+def _truth(rows: Sequence[Row]) -> bool | None:
+    return rows[0][0] == TRUE if rows else None
 
 
 def bounds_at(report: Report, place: int) -> dict[str, Bounds]:

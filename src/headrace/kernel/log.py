@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -72,16 +73,37 @@ class Elements:
         """The same, so many positions later."""
         return replace(self, positions=self.positions + by)
 
-    def with_more(self, more: Elements) -> Elements:
-        """These and others that came after them."""
-        pairs = zip(self._arrays(), more._arrays(), strict=True)
-        return Elements(*(np.concatenate(pair) for pair in pairs))
-
-    def _arrays(self) -> tuple[Times, Times, Times, Times]:
+    def arrays(self) -> tuple[Times, Times, Times, Times]:
+        """All there is of them."""
         return self.positions, self.times, self.highs, self.sizes
 
 
+_WORTH_IT: Final = 8
+"""Elements are dropped when they are one in so many: all that stay are copied."""
+_MOST_CHUNKS: Final = 8
+"""With more of them, whoever takes rows of a frame first copies all of it."""
 NO_ELEMENTS = Elements.of(ARRIVALS.to_frame())
+
+
+class _Growing:
+    """Elements with room for more, so that adding a few does not copy all of them."""
+
+    def __init__(self, elements: Elements) -> None:
+        self.elements = elements
+        self._room = np.empty((4, 0), np.int64)
+
+    def add(self, more: Elements) -> None:
+        """Add elements that came after the others; who has those keeps them as they were."""
+        known, number = len(self.elements), len(self.elements) + len(more)
+        if number > self._room.shape[1]:
+            self._room = np.empty((4, 2 * number), np.int64)
+            self._put(self.elements, 0)
+        self._put(more, known)
+        self.elements = Elements(*self._room[:, :number])
+
+    def _put(self, elements: Elements, place: int) -> None:
+        for row, array in zip(self._room, elements.arrays(), strict=True):
+            row[place : place + array.size] = array
 
 
 class StreamLog:
@@ -91,7 +113,12 @@ class StreamLog:
         """Begin before the first element."""
         self.high: int | None = None
         self.statements = ARRIVALS.to_frame()
-        self.elements = NO_ELEMENTS
+        self._growing = _Growing(NO_ELEMENTS)
+
+    @property
+    def elements(self) -> Elements:
+        """All elements, also those without a statement that some query may ask for."""
+        return self._growing.elements
 
     def append(
         self, statements: pl.DataFrame, high: int | None, elements: Elements | None = None
@@ -109,13 +136,15 @@ class StreamLog:
         if len(new) == 0:
             return NO_ELEMENTS
         if not statements.is_empty():
-            self.statements = pl.concat([self.statements, statements])
-        self.elements = new if len(self.elements) == 0 else self.elements.with_more(new)
+            grown = pl.concat([self.statements, statements])
+            self.statements = grown.rechunk() if grown.n_chunks() > _MOST_CHUNKS else grown
+        self._growing.add(new)
         return new
 
     def forget(self, until: int) -> None:
-        """Drop the elements that happened at a moment or before it."""
-        if len(self.elements) == 0 or int(self.elements.times.min()) > until:
+        """Drop the elements that happened at a moment or before it, once they are worth it."""
+        gone = int(np.count_nonzero(self.elements.times <= until))
+        if gone * _WORTH_IT < len(self.elements) or gone == 0:
             return
         self.statements = self.statements.filter(pl.col(TIME) > until).rechunk()
-        self.elements = self.elements.where(self.elements.times > until)
+        self._growing = _Growing(self.elements.where(self.elements.times > until))

@@ -60,6 +60,13 @@ class _Places:
         else:
             self.columns[name] = place
 
+    def key_of(self, matches: pl.DataFrame) -> str | None:
+        """The first variable, if its terms alone tell all matches apart: then none is repeated."""
+        name = next((name for name in self.columns if name.startswith("?")), None)
+        if name is None or matches[self.columns[name]].n_unique() < matches.height:
+            return None
+        return name
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -151,13 +158,16 @@ def _scanned(
     conditions = [*data.conditions(), *places.conditions]
     matches = statements.filter(*conditions) if conditions else statements
     stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
-    found = at_instants(matches, places.columns, data.quads, data.merges, stamped)
+    key = places.key_of(matches) if data.keyed and not stamped else None
+    found = at_instants(matches, places.columns, data.quads, data.merges, stamped, key is None)
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
     if wanted.share is not None:
         found = wanted.share.of(found)
     identified = None
-    if data.keyed and not data.quads.timed and not stamped:
+    if key is not None:
+        identified = frozenset({INSTANT, key})
+    elif data.keyed and not data.quads.timed and not stamped:
         identified = frozenset({INSTANT, *(n for n in found.columns if n.startswith("?"))})
     if fixed is not None and isinstance(pattern.subject, Variable) and not places.quoted:
         functional = data.quads.is_functional(fixed)
@@ -175,20 +185,32 @@ def at_instants(
     quads: Quads,
     merge: bool = False,
     stamped: Sequence[str] = (),
+    repeated: bool = True,
 ) -> pl.DataFrame:
-    """Columns of matches with the instant they hold at, at each one from first to last."""
+    """Columns of matches with the instant they hold at, at each one from first to last.
+
+    Args:
+        matches: statements.
+        columns: where each column is found.
+        quads: what they are of.
+        merge: whether equal triples of several graphs must be made one.
+        stamped: the columns whose latest stream times come along.
+        repeated: whether a triple may be there several times.
+    """
     if quads.instants is None:
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
     if stamped and STREAM in matches.columns:
         expanded = expanded_rows(matches, quads.instants)
         return _stamped(expanded, columns, quads.timed, stamped)
-    times = [TIME] if quads.timed else []
+    times = [TIME] if quads.timed and repeated else []
     needed = dict.fromkeys([FIRST, LAST, *times, *columns.values()])
     narrow = pl.DataFrame([matches[name] for name in needed])
     expanded = expanded_rows(narrow, quads.instants)
     named = [expanded[place].alias(name) for name, place in columns.items()]
     found = pl.DataFrame([expanded[INSTANT], *(expanded[name] for name in times), *named])
+    if not repeated:
+        return found
     # The windows that hold a triple may overlap those that hold it again: it counts once.
     distinct = found.unique()
     return distinct.drop(times) if times else distinct

@@ -17,6 +17,7 @@ from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
 from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.faults import reach
@@ -73,6 +74,7 @@ class Batches:
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
         self._published: str | None = None
+        self._at_hand: dict[str, Columns] = {}
         self.notes = self._open()
 
     # -- going on ----------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class Batches:
             self._tell(last, told)
         elif last.batch >= 0:
             self._publish(last, told)
-        return list(_changes(last, self.setup)) if last.batch >= 0 else []
+        return list(changes(last, self.setup)) if last.batch >= 0 else []
 
     def _before(self, last: Manifest) -> Manifest | None:
         """The manifest before the last; without it, a run goes on all the same."""
@@ -132,6 +134,7 @@ class Batches:
                 holds its stream back.
         """
         self._spent = {}
+        self._at_hand = {}
         try:
             manifest = read_manifest(self.layout, batch)
             if manifest is None:
@@ -308,8 +311,13 @@ class Batches:
         kernel.elsewhere = Parts(self.layout, self.setup, around, version, panes, snapshots)
         return kernel.elsewhere
 
+    def keep(self, name: str, columns: Columns) -> None:
+        """Take what a pane of the next batch holds, so that its file need not be read."""
+        self._at_hand[name] = columns
+
     def _loaded(self, pane: Pane) -> Columns:
-        return load(pane, self.setup.decodings[pane.stream])
+        at_hand = self._at_hand.pop(pane.name, None)
+        return load(pane, self.setup.decodings[pane.stream]) if at_hand is None else at_hand
 
     def _whole(self, pane: Pane) -> Columns:
         """All that was in a pane, also what no query asks for."""
@@ -475,23 +483,3 @@ def _check_known(told: Told, last: Manifest, plans: Sequence[Plan]) -> None:
                 f"'{report.query}' had found, which has changed or is gone; run it as it was once "
                 "more, stop it with Ctrl-C, and change it then"
             )
-
-
-def _changes(last: Manifest, setup: Setup) -> Iterator[str]:
-    """What is different from the last run, for the user to know."""
-    for iri in setup.decodings:
-        if iri not in last.streams:
-            yield f"stream <{iri}> is new"
-    for iri in last.streams:
-        if iri not in setup.decodings:
-            yield f"stream <{iri}> is no longer read: what windows held of it is forgotten"
-    known = {name: state.digest for name, state in last.queries.items()}
-    for plan in setup.plans:
-        if plan.name not in known:
-            yield f"query '{plan.name}' is new: it sees what comes from now on"
-        elif known[plan.name] != plan.digest:
-            yield f"query '{plan.name}' has changed: it begins anew with what comes from now on"
-    names = {plan.name for plan in setup.plans}
-    for name in known:
-        if name not in names:
-            yield f"query '{name}' is no longer run: what it remembered is forgotten"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
@@ -84,10 +84,20 @@ class Decoding:
         return replace(self, shapes=None)
 
 
-def decoded(piece: Piece, decodings: Mapping[str, Decoding]) -> Pane:
-    """The pane of a piece; an empty one, without a file, if its stream is no longer read."""
+Keep = Callable[[str, Columns], None]
+"""Takes the columns of a pane by the name of its file."""
+
+
+def decoded(piece: Piece, decodings: Mapping[str, Decoding], keep: Keep | None = None) -> Pane:
+    """The pane of a piece; an empty one, without a file, if its stream is no longer read.
+
+    Args:
+        piece: what to read.
+        decodings: how, by stream.
+        keep: who wants the columns too, in this process.
+    """
     if piece.stream in decodings:
-        return decode_piece(piece, decodings[piece.stream])
+        return decode_piece(piece, decodings[piece.stream], keep)
     return Pane(
         stream=piece.stream,
         partition=FILES,
@@ -105,7 +115,7 @@ def decoded(piece: Piece, decodings: Mapping[str, Decoding]) -> Pane:
     )
 
 
-def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
+def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> Pane:
     """Read a piece and write what it says to a new pane.
 
     Raises:
@@ -113,13 +123,16 @@ def decode_piece(piece: Piece, decoding: Decoding) -> Pane:
     """
     data = piece.content()
     columns, kept = columns_of(piece, data, decoding)
+    name = file_name(piece.ordinal)
+    if keep is not None:
+        keep(name, columns)
     return written(
         columns,
         Pane(
             stream=piece.stream,
             partition=FILES,
             ordinal=piece.ordinal,
-            name=file_name(piece.ordinal),
+            name=name,
             checksum="",
             elements=columns.elements.height,
             counted=int((columns.elements[SIZE] > 0).sum()),

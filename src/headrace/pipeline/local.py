@@ -81,5 +81,5 @@ class LocalRunner:
         return bool(pieces)
 
     def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
-        decodings = self.batches.setup.decodings
-        return lambda: [decoded(piece, decodings) for piece in pieces]
+        decodings, keep = self.batches.setup.decodings, self.batches.keep
+        return lambda: [decoded(piece, decodings, keep) for piece in pieces]

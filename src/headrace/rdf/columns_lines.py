@@ -55,6 +55,7 @@ TEXT: Final = "text"
 TERMS: Final = pl.Schema({ID: pl.Int64, TEXT: pl.String})
 
 _ALL: Final = slice(None)
+_NO_GRAPH: Final = pl.Series([None], dtype=pl.Int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +176,22 @@ class _Block:
         """Lines that look like statements, and which of them are."""
         times, good = self._times(lines.time)
         columns = {
-            GRAPH: self._column(GRAPH, lines.graph, lines.in_graph),
             SUBJECT: self._column(SUBJECT, lines.subject),
             PREDICATE: self._column(PREDICATE, lines.predicate),
             OBJECT: self._column(OBJECT, lines.object),
         }
+        if lines.in_graph.size:
+            columns[GRAPH] = self._column(GRAPH, lines.graph, lines.in_graph)
         for column in columns.values():
             good[column.rows] &= column.found.known[column.codes]
         if any(column.found.odd.any() for column in columns.values()):
             good &= ~_read_by_another(columns.values(), good.size)
         self.terms += [column.used(good) for column in columns.values()]
         ids = {place: column.ids(good.size) for place, column in columns.items()}
-        frame = pl.DataFrame({START: self._starts(lines.lines), TIME: times, **ids})
+        if GRAPH not in ids:
+            ids[GRAPH] = _NO_GRAPH.new_from_index(0, good.size)
+        places = {name: ids[name] for name in STATEMENT}
+        frame = pl.DataFrame({START: self._starts(lines.lines), TIME: times, **places})
         return frame if good.all() else frame.filter(good), good
 
     def _heartbeats(self, lines: Positions) -> tuple[pl.DataFrame, Flags]:

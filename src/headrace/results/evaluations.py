@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ class Evaluation:
         seq: which of the instants of the same time it is, from 0 on.
         windows: each window's opening and close.
         variables: the columns of a SELECT.
-        rows: the rows of a SELECT; None is unbound.
+        rows: the rows of a SELECT, whose terms are made when one is looked at; None is unbound.
         quads: the statements of a CONSTRUCT or DESCRIBE.
         boolean: the truth of an ASK; None if it emits none.
         error: why there is no answer.
@@ -41,7 +41,7 @@ class Evaluation:
     seq: int = 0
     windows: Mapping[str, Bounds] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: Sequence[Row] = ()
     quads: tuple[Quad, ...] = ()
     boolean: bool | None = None
     error: str | None = None
@@ -66,7 +66,7 @@ class Evaluation:
     @property
     def table(self) -> Table:
         """The rows as a table."""
-        return Table(self.variables, self.rows)
+        return Table(self.variables, tuple(self.rows))
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a Polars frame."""
