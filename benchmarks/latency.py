@@ -8,7 +8,7 @@ the windows are computed from the file; each row must have come, and come once.
 
 On Spark and inline, rows are there when they are durably in a file of JSON, and the run is kept in
 a checkpoint. With `engine`, a program reads the file itself, pushes what it reads to an Engine, and
-has the rows when a callback has them: nothing is kept.
+has the rows when a callback has all their terms: nothing is kept.
 """
 
 from __future__ import annotations
@@ -136,9 +136,10 @@ def pushed(source: Path, rate: int, heard: Heard, asked: argparse.Namespace) -> 
 
     def take(evaluation: Evaluation) -> None:
         at = evaluation.at // 1000
-        heard.delays[at] = time.time() * 1000 - at
         place = evaluation.variables.index("obs")
-        rows.update((at, str(row[place])[1:-1]) for row in evaluation.rows)
+        terms = [row[place] for row in evaluation.rows]  # they are made when they are looked at
+        heard.delays[at] = time.time() * 1000 - at
+        rows.update((at, str(term)[1:-1]) for term in terms)
 
     query.on_result(take)
     with (
