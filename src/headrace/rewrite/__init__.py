@@ -1,0 +1,1 @@
+"""Queries rewritten into equivalent ones that cost less."""
