@@ -35,6 +35,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.walk import parts, within
+from headrace.rdf.terms import Iri, Literal
 
 Variables = frozenset[Variable]
 
@@ -88,8 +89,12 @@ def certain(operator: Operator) -> Variables:
             return frozenset(_of_bgp(operator))
         case Join(left, right):
             return certain(left) | certain(right)
-        case LeftJoin(source, _) | Minus(source, _) | Filter(_, source) | Extend(source):
+        case LeftJoin(source, _) | Minus(source, _) | Filter(_, source):
             return certain(source)
+        case Extend(source, variable, expression):
+            below = certain(source)
+            known = isinstance(expression, Iri | Literal) or expression in below
+            return below | {variable} if known else below
         case Union(branches):
             return frozenset.intersection(*map(certain, branches)) if branches else frozenset()
         case Values(variables, rows):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import assert_never
 
 from headrace.algebra.expressions import (
@@ -67,6 +68,27 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
             return (source,)
         case _:
             assert_never(operator)
+
+
+def with_inputs(operator: Operator, sources: tuple[Operator, ...]) -> Operator:
+    """The same operator over other inputs, of which there are as many; itself if they are its own.
+
+    >>> with_inputs(Distinct(Bgp()), (Values((), ()),))
+    Distinct(input=Values(variables=(), rows=()))
+    """
+    if all(new is old for new, old in zip(sources, inputs(operator), strict=True)):
+        return operator
+    match operator:
+        case Join() | LeftJoin() | Minus():
+            left, right = sources
+            return replace(operator, left=left, right=right)
+        case Union():
+            return Union(sources)
+        case Bgp() | Values():
+            return operator
+        case _:
+            (source,) = sources
+            return replace(operator, input=source)
 
 
 def expressions(operator: Operator) -> tuple[Expression, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -26,6 +26,9 @@ from headrace.kernel.solutions import Solutions
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.results.table import Table
+from headrace.rewrite.optimise import optimised
+from headrace.rewrite.rule import Rule
+from headrace.rewrite.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,12 @@ class Statements:
 Answer = Table | Truth | Statements
 
 
-def answer(query: Query, quads: pl.DataFrame, around: Surroundings) -> Answer:
+def answer(
+    query: Query, quads: pl.DataFrame, around: Surroundings, rules: Sequence[Rule] = RULES
+) -> Answer:
     """Answer a query that reads no stream."""
     data = active_data(query.dataset, Quads(quads), around.dictionary)
-    found = evaluate(query.pattern, data, around)
+    found = evaluate(optimised(query, rules=rules), data, around)
     match query.form:
         case Select(variables):
             return table(found, variables, around.dictionary)

@@ -115,7 +115,8 @@ class Surroundings:
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    places = {id(each): place for place, each in enumerate(everywhere(operator))}
+    chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
+    places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted(_valued(operator), _stamped(operator), around.share)
     return _Snapshot(around, data, wanted, places).solutions(operator)
 
@@ -168,8 +169,8 @@ class _Snapshot:
             case Join(Service() as left, right):
                 theirs = self.solutions(right)
                 return join(self.around.service(left, theirs), theirs, budget)
-            case Join(left, right):
-                return join(self.solutions(left), self.solutions(right), budget)
+            case Join():
+                return self._joined(self._operands(operator))
             case LeftJoin(left, right, condition):
                 ours = self._timely(self.solutions(left), condition)
                 theirs = self._right(right, ours)
@@ -272,17 +273,36 @@ class _Snapshot:
             return self.around.service(operator, left)
         return self.solutions(operator)
 
-    def _filtered(self, condition: Expression, source: Operator) -> Solutions:
-        if isinstance(source, Bgp) and len(source.patterns) > 1:
-            return self._filtered_bgp(condition, source)
-        found = self._timely(self.solutions(source), condition)
-        return found.filtered(self.expressions.condition(condition, found))
+    def _operands(self, operator: Operator) -> list[Solutions]:
+        """What a chain of joins puts together, in any order that is good."""
+        match operator:
+            case Join(Service(), _) | Join(_, Service()):
+                return [self.solutions(operator)]
+            case Join(left, right):
+                return [*self._operands(left), *self._operands(right)]
+            case Bgp(patterns) if patterns:
+                return [self._pattern(pattern) for pattern in patterns]
+            case _:
+                return [self.solutions(operator)]
 
-    def _filtered_bgp(self, conditions: Expression, bgp: Bgp) -> Solutions:
+    def _filtered(self, condition: Expression, source: Operator) -> Solutions:
+        conditions = [condition]
+        while isinstance(source, Filter):
+            conditions.append(source.condition)
+            source = source.input
+        if isinstance(source, Bgp) and len(source.patterns) > 1:
+            return self._filtered_bgp(conditions[::-1], source)
+        found = self.solutions(source)
+        for each in reversed(conditions):
+            found = self._timely(found, each)
+            found = found.filtered(self.expressions.condition(each, found))
+        return found
+
+    def _filtered_bgp(self, conditions: Sequence[Expression], bgp: Bgp) -> Solutions:
         """A filtered pattern; a condition on one triple is tested before that triple is joined."""
         found = [self._pattern(pattern) for pattern in bgp.patterns]
         late = []
-        for condition in conjuncts(conditions):
+        for condition in (part for each in conditions for part in conjuncts(each)):
             needed = {column(variable) for variable in mentioned(condition)}
             place = next((at for at, part in enumerate(found) if needed <= set(part.names)), None)
             if place is None or not needed or not is_local(condition):
@@ -366,7 +386,7 @@ class _Snapshot:
             if active.name not in self.data.graph_names():
                 return nothing()
             return self._in_graph(active, source)
-        if follows_graph(source):
+        if follows_graph(source, name):
             active_each = EachNamedGraph(name)
             return self._within(active_each).solutions(source)
         return self._graph_by_graph(name, source)
@@ -407,17 +427,21 @@ def conjuncts(condition: Expression) -> tuple[Expression, ...]:
             return (condition,)
 
 
-def follows_graph(operator: Operator) -> bool:
+def follows_graph(operator: Operator, name: Variable | None = None) -> bool:
     """Whether every part of a pattern says which graph it was matched in.
 
-    Then the graphs can be matched all at once, their names being one more variable to join on.
+    Then the graphs can be matched all at once, their names being one more variable to join on,
+    which no condition inside may see.
     """
     match operator:
         case Bgp(patterns):
             return bool(patterns) and all(isinstance(each, TriplePattern) for each in patterns)
         case Join(left, right):
-            return follows_graph(left) and follows_graph(right)
+            return follows_graph(left, name) and follows_graph(right, name)
         case Union(branches):
-            return all(follows_graph(branch) for branch in branches)
+            return all(follows_graph(branch, name) for branch in branches)
+        case Filter(condition, source):
+            blind = is_local(condition) and name not in mentioned(condition)
+            return blind and follows_graph(source, name)
         case _:
             return False

@@ -277,7 +277,7 @@ class _Evaluation:
         pairs = zip(plan.windows, windows, strict=True)
         seen = [contents.quads for window, contents in pairs if window.in_default_graph]
         surroundings = self._surroundings(start, stop, windows)
-        found = evaluate(plan.query.pattern, _data(seen, static), surroundings)
+        found = evaluate(plan.pattern, _data(seen, static), surroundings)
         return answer_frame(plan.query, found, range(stop - start), around.dictionary)
 
     def _surroundings(

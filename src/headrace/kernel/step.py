@@ -103,7 +103,7 @@ class Kernel:
         order = in_step_order([query.plan for query in self.queries])
         self.queries = [self.queries[place] for place in order]
         for query in self.queries:
-            for constant in constants(query.plan.query.pattern):
+            for constant in constants(query.plan.pattern):
                 self.around.dictionary.encode(constant)
             for stream in query.plan.streams:
                 self.logs.setdefault(stream, StreamLog())

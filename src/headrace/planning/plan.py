@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -32,6 +32,9 @@ from headrace.algebra.windows import (
 )
 from headrace.errors import Source, UnsupportedError
 from headrace.rdf.terms import Iri
+from headrace.rewrite.optimise import optimised
+from headrace.rewrite.rule import Rule
+from headrace.rewrite.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,19 @@ class Plan:
         query: what is evaluated, and when.
         windows: its windows; one on every stream has become one for each.
         delays: how far the watermark of each of its streams stays behind the latest event.
+        rewritten: the pattern that is evaluated in place of the query's own, which means the same.
     """
 
     name: str
     query: Query
     windows: tuple[PlannedWindow, ...]
     delays: tuple[tuple[str, int], ...] = ()
+    rewritten: Operator | None = None
+
+    @property
+    def pattern(self) -> Operator:
+        """What is evaluated."""
+        return self.query.pattern if self.rewritten is None else self.rewritten
 
     @property
     def semantics(self) -> Semantics:
@@ -113,6 +123,7 @@ def make_plan(
     streams: tuple[Iri, ...] = (),
     delays: Mapping[str, int] | None = None,
     source: Source | None = None,
+    rules: Sequence[Rule] = RULES,
 ) -> Plan:
     """Plan a query, or say which part of it cannot be run.
 
@@ -122,9 +133,11 @@ def make_plan(
         streams: the streams of the deployment, for windows on every stream.
         delays: what the streams declare; settings of the query go before it.
         source: its text, for errors.
+        rules: how it may be rewritten.
 
     Raises:
         UnsupportedError: it asks for something that has no meaning together.
+        SettingError: it switches a rule that there is not.
     """
     if not query.windows:
         raise UnsupportedError(
@@ -142,7 +155,8 @@ def make_plan(
         )
         for window in windows
     }
-    return Plan(name, query, windows, tuple(sorted(chosen.items())))
+    pattern = optimised(query, rules=rules)
+    return Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
 
 
 def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[PlannedWindow]:

@@ -62,7 +62,7 @@ def wanted_shapes(plans: Iterable[Plan], stream: Iri) -> tuple[Shape, ...] | Non
 
 
 def _shapes(plan: Plan) -> list[Shape] | None:
-    pattern = plan.query.pattern
+    pattern = plan.pattern
     if isinstance(plan.query.form, Describe) or _counts_graphs(pattern):
         return None
     found: list[Shape] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 from urllib.parse import urlsplit
 
 from headrace.algebra.expressions import TriplePattern
@@ -65,6 +66,19 @@ class Sources:
             return Origin.STATIC if predicate in self.predicates else Origin.STREAM
         ours, theirs = _kinship(predicate, self.static), _kinship(predicate, self.streams)
         return Origin.STATIC if ours > theirs else Origin.STREAM
+
+
+Patterns = tuple[TriplePattern | PathPattern, ...]
+BOTH: Final = len(Origin)
+
+
+def by_source(patterns: Patterns, sources: Sources) -> dict[Origin, Patterns]:
+    """Patterns apart by where their statements are expected, in their order."""
+    found: dict[Origin, Patterns] = {}
+    for pattern in patterns:
+        origin = sources.expected(pattern)
+        found[origin] = (*found.get(origin, ()), pattern)
+    return found
 
 
 def _kinship(predicate: Iri, names: Iterable[str]) -> int:

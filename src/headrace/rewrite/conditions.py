@@ -1,0 +1,120 @@
+"""What must hold before an expression or an operator may be moved, copied or left out."""
+
+from __future__ import annotations
+
+from headrace.algebra.expressions import (
+    BuiltIn,
+    Exists,
+    Expression,
+    FunctionCall,
+    Timestamp,
+    Variable,
+)
+from headrace.algebra.operators import (
+    Distinct,
+    Extend,
+    Filter,
+    Group,
+    Operator,
+    Project,
+    Service,
+)
+from headrace.algebra.scope import Variables, certain, mentioned, possible
+from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.functions.evaluate import is_volatile
+
+
+def is_movable(expression: Expression) -> bool:
+    """Whether an expression says the same of a solution wherever it is evaluated.
+
+    RAND and its like follow from the whole row, and EXISTS from the data it stands over.
+    """
+    return not is_volatile(expression) and not any(
+        isinstance(part, Exists) for part in parts(expression)
+    )
+
+
+def is_fixed(operator: Operator) -> bool:
+    """Whether an operator has the same solutions however often it is evaluated, and wherever.
+
+    What contains RAND or its like, or asks a remote endpoint, is left as it stands.
+    """
+    for each in everywhere(operator):
+        if isinstance(each, Service) or any(map(is_volatile, expressions(each))):
+            return False
+    return True
+
+
+def asks_times(operator: Operator) -> bool:
+    """Whether something in an operator asks when the triples of a solution happened."""
+    return any(
+        isinstance(part, Timestamp)
+        for each in everywhere(operator)
+        for expression in expressions(each)
+        for part in parts(expression)
+    )
+
+
+def timed_variables(expression: Expression) -> frozenset[Variable]:
+    """The variables whose times an expression asks for: a join can change those."""
+    return frozenset(
+        variable
+        for part in parts(expression)
+        if isinstance(part, Timestamp)
+        for variable in mentioned(part)
+    )
+
+
+def is_about(expression: Expression, operator: Operator, *others: Operator) -> bool:
+    """Whether an expression reads what an operator always binds, and nothing others may bind."""
+    variables = mentioned(expression)
+    return (
+        is_movable(expression)
+        and variables <= certain(operator)
+        and all(variables.isdisjoint(possible(other)) for other in others)
+    )
+
+
+def is_distinct(operator: Operator) -> bool:
+    """Whether the solutions of an operator differ by themselves."""
+    match operator:
+        case Distinct() | Group():
+            return True
+        case Project(source, variables):
+            return _group_keys(source) <= set(variables)
+        case _:
+            return False
+
+
+def _group_keys(operator: Operator) -> Variables:
+    """The keys of the groups that an operator gives, or else what no projection has."""
+    match operator:
+        case Filter(_, source) | Extend(source):
+            return _group_keys(source)
+        case Group(_, keys):
+            return frozenset(keys)
+        case _:
+            return frozenset({Variable("_:no group")})
+
+
+def cost(expression: Expression) -> int:
+    """How dear an expression is to evaluate for a solution, roughly.
+
+    Comparisons are done on whole columns; functions by name one distinct input at a time; what
+    others have written may cost anything; EXISTS looks at the data.
+    """
+    total = 0
+    for part in parts(expression):
+        match part:
+            case Exists():
+                total += _EXISTS
+            case FunctionCall():
+                total += _EXTENSION
+            case BuiltIn() | Timestamp():
+                total += _FUNCTION
+            case _:
+                total += 1
+    return total
+
+
+_FUNCTION, _EXTENSION, _EXISTS = 20, 200, 1_000

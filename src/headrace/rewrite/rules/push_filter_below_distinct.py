@@ -1,0 +1,22 @@
+"""Filters above DISTINCT and ORDER BY."""
+
+from __future__ import annotations
+
+from headrace.algebra.operators import Distinct, Filter, Operator, OrderBy, Reduced
+from headrace.rewrite.conditions import is_movable
+
+
+def push_filter_below_distinct(operator: Operator) -> Operator:
+    """Fewer solutions are compared and put in order.
+
+    (DISTINCT P) FILTER R  ->  DISTINCT (P FILTER R)    and so for REDUCED and ORDER BY
+    """
+    match operator:
+        case Filter(condition, Distinct(source)) if is_movable(condition):
+            return Distinct(Filter(condition, source))
+        case Filter(condition, Reduced(source)) if is_movable(condition):
+            return Reduced(Filter(condition, source))
+        case Filter(condition, OrderBy(source, keys)) if is_movable(condition):
+            return OrderBy(Filter(condition, source), keys)
+        case _:
+            return operator
