@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -14,6 +14,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import Iri
@@ -70,6 +71,21 @@ class Quads:
     @cached_property
     def _predicates(self) -> npt.NDArray[np.int64]:
         return self.frame[PREDICATE].to_numpy()
+
+    def has_predicate(self, predicate: TermId) -> bool:
+        """Whether some statement has a predicate."""
+        if predicate not in self._present:
+            self._present[predicate] = bool((self._predicates == predicate).any())
+        return self._present[predicate]
+
+    @cached_property
+    def _present(self) -> dict[TermId, bool]:
+        return {}
+
+    @cached_property
+    def remembered(self) -> dict[Hashable, list[Solutions]]:
+        """What was found in these statements, if they are the same at every instant."""
+        return {}
 
     @cached_property
     def _functional(self) -> dict[TermId, bool]:

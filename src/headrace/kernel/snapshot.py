@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, assert_never
 
 import polars as pl
 
@@ -60,6 +60,7 @@ from headrace.kernel.expressions import Expressions, depends_on_instant, is_loca
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
+from headrace.kernel.remembered import Static, put_together, remembered
 from headrace.kernel.scan import Share, Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
 from headrace.kernel.stamps import Stamps
@@ -99,6 +100,7 @@ class Surroundings:
         windows: what windows hold.
         streams: the streams they are on, by number.
         share: the part of the solutions that is looked for.
+        precomputes: whether what is found in static data is remembered.
     """
 
     dictionary: Dictionary
@@ -111,6 +113,7 @@ class Surroundings:
     windows: tuple[WindowContents, ...] = ()
     streams: tuple[Iri, ...] = ()
     share: Share | None = None
+    precomputes: bool = False
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -118,7 +121,9 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted(_valued(operator), _stamped(operator), around.share)
-    return _Snapshot(around, data, wanted, places).solutions(operator)
+    candidates = within(operator) if around.precomputes else ()
+    static = Static.of(candidates, around.dictionary)
+    return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
 
 def _valued(operator: Operator) -> frozenset[Variable]:
@@ -152,9 +157,17 @@ class _Snapshot:
     data: Data
     wanted: Wanted
     places: Mapping[int, int]
+    static: Static
 
     def solutions(self, operator: Operator) -> Solutions:
-        found = self._solutions(operator)
+        beneath = self.static.beneath(operator, self.data)
+        if beneath is None:
+            found = self._solutions(operator)
+        else:
+            over = self._over(beneath)
+            [found] = remembered(
+                beneath, (operator, self.wanted), lambda: [over._solutions(operator)]
+            )
         self.around.budget.check(found.height, type(operator).__name__.lower())
         return found
 
@@ -170,7 +183,7 @@ class _Snapshot:
                 theirs = self.solutions(right)
                 return join(self.around.service(left, theirs), theirs, budget)
             case Join():
-                return self._joined(self._operands(operator))
+                return self._chain(operator)
             case LeftJoin(left, right, condition):
                 ours = self._timely(self.solutions(left), condition)
                 theirs = self._right(right, ours)
@@ -273,17 +286,28 @@ class _Snapshot:
             return self.around.service(operator, left)
         return self.solutions(operator)
 
-    def _operands(self, operator: Operator) -> list[Solutions]:
-        """What a chain of joins puts together, in any order that is good."""
-        match operator:
-            case Join(Service(), _) | Join(_, Service()):
-                return [self.solutions(operator)]
-            case Join(left, right):
-                return [*self._operands(left), *self._operands(right)]
-            case Bgp(patterns) if patterns:
-                return [self._pattern(pattern) for pattern in patterns]
-            case _:
-                return [self.solutions(operator)]
+    def _chain(self, operator: Join) -> Solutions:
+        """A chain of joins, in whatever order is good; what is static is joined beforehand."""
+        found: list[Solutions] = []
+        static: list[Operator] = []
+        for each in _operands(operator):
+            if self.static.beneath(each, self.data) is not None:
+                static.append(each)
+            elif isinstance(each, Bgp) and each.patterns:
+                found += [self._pattern(pattern) for pattern in each.patterns]
+            else:
+                found.append(self.solutions(each))
+        return self._joined([*found, *self._static(static)])
+
+    def _static(self, operators: list[Operator]) -> list[Solutions]:
+        """The solutions of static operators, joined with each other as far as that pays."""
+        parts = [self.solutions(each) for each in operators]
+        if len(operators) < _SOME:
+            return parts
+        beneath = self.static.beneath(operators[0], self.data)
+        assert beneath is not None, "they are static"
+        key = (tuple(operators), self.wanted)
+        return remembered(beneath, key, lambda: put_together(parts, self.around.budget))
 
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
         conditions = [condition]
@@ -351,7 +375,7 @@ class _Snapshot:
     # -- windows and graphs ----------------------------------------------------------------
 
     def _over(self, data: Data) -> _Snapshot:
-        return _Snapshot(self.around, data, self.wanted, self.places)
+        return _Snapshot(self.around, data, self.wanted, self.places, self.static)
 
     def _window(self, operator: Window) -> Solutions:
         """The solutions in a window, or in each one with its name and its stream."""
@@ -416,6 +440,20 @@ class _Snapshot:
 
 def _name(variable: Variable) -> str:
     return variable.name
+
+
+_SOME: Final = 2
+
+
+def _operands(operator: Operator) -> list[Operator]:
+    """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
+    match operator:
+        case Join(Service(), _) | Join(_, Service()):
+            return [operator]
+        case Join(left, right):
+            return [*_operands(left), *_operands(right)]
+        case _:
+            return [operator]
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:

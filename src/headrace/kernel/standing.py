@@ -33,6 +33,7 @@ from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.snapshot import CallService, Surroundings, evaluate, no_service
 from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import PRECOMPUTE
 
 
 class InstantError(HeadraceError):
@@ -295,6 +296,7 @@ class _Evaluation:
             windows,
             plan.streams,
             self.share,
+            plan.applies(PRECOMPUTE),
         )
 
 

@@ -82,6 +82,10 @@ class Plan:
         """What is evaluated."""
         return self.query.pattern if self.rewritten is None else self.rewritten
 
+    def applies(self, rule: str) -> bool:
+        """Whether a rule of how queries are evaluated is on."""
+        return dict(self.semantics.switched_rules).get(rule, True)
+
     @property
     def semantics(self) -> Semantics:
         """When it is evaluated and what it emits."""

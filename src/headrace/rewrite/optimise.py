@@ -16,6 +16,12 @@ from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
 
 _MOST_PASSES: Final = 30
+PRECOMPUTE: Final = "precompute_static"
+"""Whether what is found in static data is kept for the next evaluation."""
+FILTER_EARLY: Final = "filter_while_decoding"
+"""Whether statements that no filter lets pass are dropped where they are read."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY)
+"""What can be switched like a rule, and changes no pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +71,10 @@ def optimised(
 def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
     wanted = {rule.name: rule.on for rule in rules}
+    names = [*(rule.name for rule in RULES), *PHYSICAL]
     for name, on in query.semantics.switched_rules:
-        if name not in wanted and name not in {rule.name for rule in RULES}:
-            names = ", ".join(rule.name for rule in RULES)
-            raise SettingError(f"there is no rule '{name}'; there are {names}")
+        if name not in names:
+            raise SettingError(f"there is no rule '{name}'; there are {', '.join(names)}")
         wanted[name] = on
     return [rule for rule in rules if wanted[rule.name]]
 
