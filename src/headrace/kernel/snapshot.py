@@ -39,7 +39,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
-from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
+from headrace.algebra.walk import arguments, conjuncts, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -454,15 +454,6 @@ def _operands(operator: Operator) -> list[Operator]:
             return [*_operands(left), *_operands(right)]
         case _:
             return [operator]
-
-
-def conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    """The conditions that must all hold for a condition to hold."""
-    match condition:
-        case Operation("&&", arguments_):
-            return tuple(part for each in arguments_ for part in conjuncts(each))
-        case _:
-            return (condition,)
 
 
 def follows_graph(operator: Operator, name: Variable | None = None) -> bool:
