@@ -219,7 +219,10 @@ class Engine:
         delays = {iri: each.delay for iri, each in self._streams.items() if each.delay is not None}
         if "delay" in {**self.settings, **query.settings}:
             delays = {}  # what a run is told goes before what a stream declares
-        return make_plan(parsed.query, query.name, streams, delays, parsed.source)
+        return query.planned(
+            (streams, tuple(sorted(delays.items()))),
+            lambda: make_plan(parsed.query, query.name, streams, delays, parsed.source),
+        )
 
     # -- the run ---------------------------------------------------------------------------
 

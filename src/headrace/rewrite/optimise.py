@@ -59,7 +59,7 @@ def optimised(
         before = pattern
         for rule in chosen:
             made = rule.rewrite(pattern, known)
-            if made != pattern:
+            if made is not pattern and made != pattern:
                 _check(rule, pattern, made)
                 pattern = made
                 observe(Stage(rule, pattern))

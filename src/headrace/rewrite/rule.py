@@ -68,5 +68,6 @@ def _transformed(operator: Operator, function: Rewrite, known: Known) -> Operato
         return operator
     inside = known.within() if isinstance(operator, Graph | Window) else known
     below = tuple(_transformed(each, function, inside) for each in inputs(operator))
-    made = with_inputs(operator, below)
-    return function(made, known) if is_fixed(made) else made
+    standing = with_inputs(operator, below)
+    made = function(standing, known)
+    return made if made is standing or is_fixed(standing) else standing

@@ -24,10 +24,8 @@ def spread_windows(operator: Operator, known: Known) -> Operator:
     GROUP (WINDOW ?w P)  ->  GROUP ((WINDOW w1 P) BIND_?w w1 UNION (WINDOW w2 P) BIND_?w w2 ...)
     """
     match operator:
-        case Group(source, keys, aggregates):
-            return Group(_spread(source, known), keys, aggregates)
-        case Annotate(source, annotations):
-            return Annotate(_spread(source, known), annotations)
+        case Group(source) | Annotate(source):
+            return with_inputs(operator, (_spread(source, known),))
         case _:
             return operator
 
