@@ -33,7 +33,7 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "observing", "options", "progress", "running", "serve"},
     {"cli"},
     {"__main__"},
 )

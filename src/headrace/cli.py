@@ -21,6 +21,8 @@ from headrace.version import __version__
 
 if TYPE_CHECKING:
     from headrace.dialects import Parsed
+    from headrace.planning.explain import Observed
+    from headrace.planning.plan import Plan
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
@@ -49,6 +51,14 @@ Dialect = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A semantics setting; may be repeated."),
+]
+Streams = Annotated[
+    list[str] | None,
+    typer.Option("--stream", metavar="IRI=SOURCE", help="A stream; may be repeated."),
+]
+Static = Annotated[
+    list[str] | None,
+    typer.Option("--static", metavar="[IRI=]FILE", help="Static data, of a graph; repeatable."),
 ]
 
 
@@ -117,15 +127,18 @@ def explain(
     dialect: Dialect = None,
     settings: Settings = None,
     output: Annotated[Format, typer.Option("--format", help="How to answer.")] = Format.TEXT,
+    stream: Streams = None,
+    static: Static = None,
 ) -> None:
-    """Show what a query means: its profile, its windows and its algebra."""
+    """Show what a query means, how it is rewritten, and with data also what it costs."""
     import json  # noqa: PLC0415
 
     from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-    shown = (parsed.query, parsed.dialect, parsed.profile.name)
+        run = _observed(parsed, stream, static, settings)
+    shown = (parsed.query, parsed.dialect, parsed.profile.name, *run)
     if output is Format.JSON:
         notes = [note.text for note in parsed.notes]
         typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
@@ -133,6 +146,22 @@ def explain(
         typer.echo(as_text(*shown))
         for note in parsed.notes:
             typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+
+
+def _observed(
+    parsed: Parsed,
+    stream: list[str] | None,
+    static: list[str] | None,
+    settings: list[str] | None,
+) -> tuple[Plan, Observed] | tuple[()]:
+    """What is seen of a query over data, if there are any."""
+    if not stream:
+        return ()
+    from headrace.observing import observed  # noqa: PLC0415
+    from headrace.options import static_file, streams_of  # noqa: PLC0415
+
+    files = list(map(static_file, static or ()))
+    return observed(parsed, streams_of(stream), files, settings_of(settings or []))
 
 
 class Runner(StrEnum):
@@ -145,14 +174,8 @@ class Runner(StrEnum):
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     queries: Queries,
-    stream: Annotated[
-        list[str] | None,
-        typer.Option("--stream", metavar="IRI=SOURCE", help="A stream; may be repeated."),
-    ] = None,
-    static: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[IRI=]FILE", help="Static data, of a named graph; repeatable."),
-    ] = None,
+    stream: Streams = None,
+    static: Static = None,
     out: Annotated[
         list[str] | None,
         typer.Option(

@@ -6,12 +6,13 @@ instants if no statement that windows hold then has one of its predicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Bgp, Distinct, Filter, Graph, Join, Operator, Project, Union
+from headrace.algebra.paths import PathPattern
 from headrace.algebra.walk import inputs
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Data
@@ -76,8 +77,17 @@ class Static:
     def beneath(self, operator: Operator, data: Data) -> Data | None:
         """The static data that have all solutions of an operator; None if windows may have some."""
         predicates = self.predicates.get(id(operator))
-        if predicates is None:
+        return None if predicates is None else self._without(predicates, data)
+
+    def beneath_pattern(self, pattern: TriplePattern | PathPattern, data: Data) -> Data | None:
+        """The same for a triple pattern."""
+        if not self.predicates or not isinstance(pattern, TriplePattern):
             return None
+        predicate = pattern.predicate
+        return self._without({predicate}, data) if isinstance(predicate, Iri) else None
+
+    def _without(self, predicates: Collection[Iri], data: Data) -> Data | None:
+        """Static data, if no window above them has one of some predicates."""
         if data.beneath is None:
             return None if data.keyed else data
         ids = map(self.dictionary.encode, predicates)

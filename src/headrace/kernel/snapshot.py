@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Final, assert_never
 
 import polars as pl
@@ -39,7 +40,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
-from headrace.algebra.walk import arguments, conjuncts, everywhere, expressions, parts, within
+from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -68,6 +69,7 @@ from headrace.planning.join_order import Estimate, greedy
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
+Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
 CallService = Callable[[Service, Solutions], Solutions]
 """Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
 
@@ -101,6 +103,7 @@ class Surroundings:
         streams: the streams they are on, by number.
         share: the part of the solutions that is looked for.
         precomputes: whether what is found in static data is remembered.
+        observe: told what each operator and triple pattern has found, and in how many seconds.
     """
 
     dictionary: Dictionary
@@ -114,6 +117,7 @@ class Surroundings:
     streams: tuple[Iri, ...] = ()
     share: Share | None = None
     precomputes: bool = False
+    observe: Observe | None = None
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -160,6 +164,19 @@ class _Snapshot:
     static: Static
 
     def solutions(self, operator: Operator) -> Solutions:
+        return self._observed(operator, lambda: self._kept(operator))
+
+    def _observed(
+        self, node: Operator | TriplePattern | PathPattern, find: Callable[[], Solutions]
+    ) -> Solutions:
+        if self.around.observe is None:
+            return find()
+        began = perf_counter()
+        found = find()
+        self.around.observe(node, found.height, perf_counter() - began)
+        return found
+
+    def _kept(self, operator: Operator) -> Solutions:
         beneath = self.static.beneath(operator, self.data)
         if beneath is None:
             found = self._solutions(operator)
@@ -314,31 +331,11 @@ class _Snapshot:
         while isinstance(source, Filter):
             conditions.append(source.condition)
             source = source.input
-        if isinstance(source, Bgp) and len(source.patterns) > 1:
-            return self._filtered_bgp(conditions[::-1], source)
         found = self.solutions(source)
         for each in reversed(conditions):
             found = self._timely(found, each)
             found = found.filtered(self.expressions.condition(each, found))
         return found
-
-    def _filtered_bgp(self, conditions: Sequence[Expression], bgp: Bgp) -> Solutions:
-        """A filtered pattern; a condition on one triple is tested before that triple is joined."""
-        found = [self._pattern(pattern) for pattern in bgp.patterns]
-        late = []
-        for condition in (part for each in conditions for part in conjuncts(each)):
-            needed = {column(variable) for variable in mentioned(condition)}
-            place = next((at for at, part in enumerate(found) if needed <= set(part.names)), None)
-            if place is None or not needed or not is_local(condition):
-                late.append(condition)
-            else:
-                part = found[place]
-                found[place] = part.filtered(self.expressions.condition(condition, part))
-        joined = self._joined(found)
-        for condition in late:
-            joined = self._timely(joined, condition)
-            joined = joined.filtered(self.expressions.condition(condition, joined))
-        return joined
 
     def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:
         if not patterns:
@@ -355,6 +352,17 @@ class _Snapshot:
         return found
 
     def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+        """The solutions of a triple pattern, remembered if they are static."""
+        return self._observed(pattern, lambda: self._kept_pattern(pattern))
+
+    def _kept_pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+        beneath = self.static.beneath_pattern(pattern, self.data)
+        if beneath is None:
+            return self._found(pattern)
+        over = self._over(beneath)
+        return remembered(beneath, (pattern, self.wanted), lambda: [over._found(pattern)])[0]
+
+    def _found(self, pattern: TriplePattern | PathPattern) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
             return scan(self.data, pattern, dictionary, self.wanted)

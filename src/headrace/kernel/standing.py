@@ -31,7 +31,7 @@ from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
-from headrace.kernel.snapshot import CallService, Surroundings, evaluate, no_service
+from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE
 
@@ -50,6 +50,7 @@ class Around:
         service: how remote endpoints are asked.
         functions: the functions that can be called by IRI.
         budget: makes what one evaluation may cost.
+        observe: told what each operator of a query has found.
     """
 
     dictionary: Dictionary
@@ -57,6 +58,7 @@ class Around:
     service: CallService = no_service
     functions: Functions = field(default_factory=Functions)
     budget: Callable[[], Budget] = Budget
+    observe: Observe | None = None
 
 
 class Standing:
@@ -297,6 +299,7 @@ class _Evaluation:
             plan.streams,
             self.share,
             plan.applies(PRECOMPUTE),
+            around.observe,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headrace.algebra.operators import Graph, Operator, Service, Window
+from headrace.algebra.operators import Operator, Service
 from headrace.algebra.walk import inputs, with_inputs
 from headrace.rewrite.conditions import is_fixed
 from headrace.rewrite.knowledge import Known
@@ -66,7 +66,7 @@ def _transformed(operator: Operator, function: Rewrite, known: Known) -> Operato
     """A pattern in which a rule was applied to every operator, inputs first."""
     if isinstance(operator, Service):
         return operator
-    inside = known.within() if isinstance(operator, Graph | Window) else known
+    inside = known.inside(operator)
     below = tuple(_transformed(each, function, inside) for each in inputs(operator))
     standing = with_inputs(operator, below)
     made = function(standing, known)
