@@ -122,7 +122,7 @@ def test_explain_as_json(query: Path) -> None:
         }
     ]
     assert explained["semantics"]["bounds"] == "(]"
-    assert explained["variables"] == {"certain": [], "possible": ["n"]}
+    assert explained["variables"] == {"certain": ["n"], "possible": ["n"]}
     assert explained["stages"][0]["stage"] == "parsed"
 
 

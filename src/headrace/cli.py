@@ -21,8 +21,6 @@ from headrace.version import __version__
 
 if TYPE_CHECKING:
     from headrace.dialects import Parsed
-    from headrace.planning.explain import Observed
-    from headrace.planning.plan import Plan
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
@@ -133,12 +131,18 @@ def explain(
     """Show what a query means, how it is rewritten, and with data also what it costs."""
     import json  # noqa: PLC0415
 
+    from headrace.options import static_file, streams_of  # noqa: PLC0415
     from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-        run = _observed(parsed, stream, static, settings)
-    shown = (parsed.query, parsed.dialect, parsed.profile.name, *run)
+        plan, seen = None, None
+        if stream:
+            from headrace.observing import observed  # noqa: PLC0415
+
+            files = list(map(static_file, static or ()))
+            plan, seen = observed(parsed, streams_of(stream), files, settings_of(settings or []))
+    shown = (parsed.query, parsed.dialect, parsed.profile.name, plan, seen)
     if output is Format.JSON:
         notes = [note.text for note in parsed.notes]
         typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
@@ -146,22 +150,6 @@ def explain(
         typer.echo(as_text(*shown))
         for note in parsed.notes:
             typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
-
-
-def _observed(
-    parsed: Parsed,
-    stream: list[str] | None,
-    static: list[str] | None,
-    settings: list[str] | None,
-) -> tuple[Plan, Observed] | tuple[()]:
-    """What is seen of a query over data, if there are any."""
-    if not stream:
-        return ()
-    from headrace.observing import observed  # noqa: PLC0415
-    from headrace.options import static_file, streams_of  # noqa: PLC0415
-
-    files = list(map(static_file, static or ()))
-    return observed(parsed, streams_of(stream), files, settings_of(settings or []))
 
 
 class Runner(StrEnum):
