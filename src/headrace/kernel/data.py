@@ -54,6 +54,21 @@ class Quads:
             self._valued[predicate] = statements.hstack(worth)
         return self._valued[predicate]
 
+    def chosen(
+        self, statements: pl.DataFrame, graphs: tuple[TermId | None, ...], predicate: TermId
+    ) -> pl.DataFrame:
+        """The statements with a predicate that are in some graphs; of static data only once."""
+        if self.keyed or not self.is_indexed:
+            return statements.filter(_among(graphs))
+        place = (predicate, graphs, tuple(statements.columns))
+        if place not in self._chosen:
+            self._chosen[place] = statements.filter(_among(graphs))
+        return self._chosen[place]
+
+    @cached_property
+    def _chosen(self) -> dict[Hashable, pl.DataFrame]:
+        return {}
+
     @property
     def is_indexed(self) -> bool:
         """Whether the statements are put apart by predicate."""
@@ -200,6 +215,20 @@ class Data:
     def merges(self) -> bool:
         """Whether equal triples of several graphs must be made one."""
         return isinstance(self.active, DefaultGraph) and len(self.default) > 1
+
+    def active_part(
+        self, statements: pl.DataFrame, predicate: TermId | None
+    ) -> tuple[pl.DataFrame, list[pl.Expr]]:
+        """Statements of the active graph, by what is left to be asked of them.
+
+        Args:
+            statements: those with a predicate, or all.
+            predicate: the predicate.
+        """
+        conditions = self.conditions()
+        if predicate is None or not conditions or not isinstance(self.active, DefaultGraph):
+            return statements, conditions
+        return self.quads.chosen(statements, self.default, predicate), []
 
     def conditions(self) -> list[pl.Expr]:
         """What makes a statement one of the active graph."""

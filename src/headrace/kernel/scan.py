@@ -155,7 +155,8 @@ def _scanned(
         statements = data.quads.with_values(fixed, dictionary)
     else:
         statements = data.quads.with_predicate(fixed)
-    conditions = [*data.conditions(), *places.conditions]
+    statements, conditions = data.active_part(statements, fixed)
+    conditions += places.conditions
     matches = statements.filter(*conditions) if conditions else statements
     stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
     key = places.key_of(matches) if data.keyed and not stamped else None
