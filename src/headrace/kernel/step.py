@@ -16,6 +16,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.overload import Turn
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import FOREVER, Reached
 from headrace.kernel.standing import Answered, Around, Standing, completed
@@ -122,12 +123,19 @@ class Kernel:
 
     # -- steps -----------------------------------------------------------------------------
 
-    def step(self, batch: Mapping[Iri, Arrivals]) -> Results:
+    def step(self, batch: Mapping[Iri, Arrivals], took: int | None = None) -> Results:
         """Add what has come in and evaluate every instant that is due.
 
         What no query needs any more stays until :meth:`forget` is called, because somebody waits
         for the results.
+
+        Args:
+            batch: what has come in on each stream.
+            took: how many microseconds the batch before has taken, if queries that cannot keep up
+                are to be told apart by it; only in a live run.
         """
+        for query in self.queries if self.live else ():
+            query.pace = query.pace.after(took, query.plan.semantics)
         return self._stepped(batch, ended=False)
 
     def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
@@ -149,9 +157,12 @@ class Kernel:
                 report = ahead[query]
             else:
                 self._tell(query, new, ended, late)
-                instants = self._due(query, ended)
-                logs = self._logs_of(query)
-                report = query.evaluated(instants, logs, self.around) if instants else None
+                turn = self._due(query, ended)
+                report = None
+                if turn is not None:
+                    logs = self._logs_of(query)
+                    report = query.evaluated(turn.evaluated, logs, self.around)
+                    report = turn.told(report, query.failure is not None)
             if report is not None:
                 reports.append(report)
             if query.failure is not None:
@@ -196,20 +207,22 @@ class Kernel:
         """What queries that are evaluated elsewhere emit; all of them are asked at once."""
         if self.elsewhere is None:
             return {}
-        due: dict[Standing, Instants | None] = {}
+        due: dict[Standing, Turn | None] = {}
         for query in self.queries:
             if query.failure is None and self.elsewhere.takes(query.plan):
                 self._tell(query, new, ended, late)
                 due[query] = self._due(query, ended)
-        asked = [(query, instants) for query, instants in due.items() if instants]
+        turns = {query: turn for query, turn in due.items() if turn is not None}
+        asked = [(query, turn.evaluated) for query, turn in turns.items()]
         found: dict[Standing, Report | None] = dict.fromkeys(due)
         answers = self.elsewhere.answers(asked, self.around.dictionary) if asked else []
         for (query, instants), answered in zip(asked, answers, strict=True):
-            found[query] = query.reported(instants, answered, self.around)
+            report = query.reported(instants, answered, self.around)
+            found[query] = turns[query].told(report, query.failure is not None)
         return found
 
-    def _due(self, query: Standing, ended: bool) -> Instants | None:
-        """The instants at which a query is to be evaluated now; none if there are none."""
+    def _due(self, query: Standing, ended: bool) -> Turn | None:
+        """The instants of a query that are due now; none if there are none."""
         logs = self._logs_of(query)
         schedule = query.schedule(
             [elements for _, elements in logs],
@@ -219,7 +232,12 @@ class Kernel:
             return None
         instants, query.progress = schedule.due()
         instants = query.with_content(instants, logs)
-        return instants if len(instants) else None
+        if len(instants) == 0:
+            return None
+        if not self.live or ended:
+            return Turn(instants)
+        query.pace = query.pace.saw(instants.times)
+        return Turn(instants, query.pace.chosen(len(instants)))
 
     def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
         found = []

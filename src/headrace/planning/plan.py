@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -14,6 +14,7 @@ from headrace.algebra.reporting import (
     Align,
     Bounds,
     Every,
+    Keep,
     OnArrival,
     OnChange,
     OnClose,
@@ -102,8 +103,12 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """What tells this plan from any other, also in another process."""
-        shown = (self.name, self.query, self.windows, self.delays)
+        """What tells this plan from any other, also in another process.
+
+        A run may be told anew what to do about overload, and goes on with what windows hold.
+        """
+        same = replace(self.query, semantics=replace(self.semantics, overload=Keep()))
+        shown = (self.name, same, self.windows, self.delays)
         return sha256(repr(shown).encode()).hexdigest()
 
 
