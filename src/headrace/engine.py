@@ -92,7 +92,8 @@ class Engine:
             max_rows: how many rows any part of an evaluation may make.
             timeout: how many seconds an evaluation may take.
             live: whether empty windows are reported up to the watermark even if nothing follows.
-            clock: the present in microseconds, which says in a live run what is too far ahead.
+            clock: the present in microseconds, which says in a live run what is too far ahead, and
+                whether steps take too long.
             checkpoint: the directory where `run` keeps how far it has come.
             seed: of the ids of terms; with a checkpoint, the seed is that of the checkpoint.
 

@@ -351,10 +351,9 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
-        self.watch.start()
-        self.watch.counts()
         with self.watch.stage("kernel"):
-            results = self._noted(self.kernel.step(self._batch(), self.watch.before))
+            results = self._noted(self.kernel.step(self._batch()))
+        self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
         self._owes = True

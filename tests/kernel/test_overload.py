@@ -20,6 +20,7 @@ from headrace.kernel.columns import ARRIVALS
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluations import evaluations
+from headrace.kernel.grid import Times
 from headrace.kernel.memory import memory_of, recall
 from headrace.kernel.overload import MOST, Pace, Paces, warning
 from headrace.kernel.reports import Report
@@ -40,12 +41,13 @@ SLIDING = "SELECT ?a FROM STREAM <s> [RANGE 4s STEP 1s] { ?a <x:p> ?c }"
 # -- the policy --------------------------------------------------------------------------------
 
 
-def pace(due: int, covered: int, stride: int = 1, overloaded: bool = False) -> Pace:
-    return Pace(stride, overloaded, covered, due, covered)
+def due(number: int, covered: int) -> Times:
+    """So many instants, of which the last is so long after the one before the first."""
+    return np.arange(1, number + 1) * (covered // max(number, 1))
 
 
 @pytest.mark.parametrize(
-    ("due", "covered", "took", "stride"),
+    ("number", "covered", "took", "stride"),
     [
         (10, 10 * SECOND, 10 * SECOND + 1, 8),  # longer than what it covers
         (10, 10 * SECOND, 10 * SECOND, 4),
@@ -57,25 +59,23 @@ def pace(due: int, covered: int, stride: int = 1, overloaded: bool = False) -> P
         (10, 10 * SECOND, 10 * SECOND // 4, 4),
         (10, 10 * SECOND, 10 * SECOND // 4 - 1, 2),
         (1, SECOND, SECOND, 2),
+        (10, 10 * SECOND, None, 4),  # nobody knows
     ],
 )
 def test_how_long_a_batch_took_decides_how_many_instants_are_evaluated(
-    due: int, covered: int, took: int, stride: int
+    number: int, covered: int, took: int | None, stride: int
 ) -> None:
-    assert pace(due, covered, stride=4).after(took, SKIP).stride == stride
+    found = Pace(4, overloaded=True, until=0).after(due(number, covered), took, SKIP)
+    assert found.stride == stride
 
 
 def test_the_stride_doubles_up_to_a_limit_and_halves_down_to_one() -> None:
     strides, found = [], Pace()
     for took in [LONG] * 8 + [SHORT] * 8:
-        found = replace(found, due=9, covered=9 * SECOND).after(took, SKIP)
+        found = replace(found, until=0).after(due(9, 9 * SECOND), took, SKIP)
         strides.append(found.stride)
         assert found.overloaded == (found.stride > 1)
     assert strides == [2, 4, 8, 16, 32, 64, MOST, MOST, 32, 16, 8, 4, 2, 1, 1, 1]
-
-
-def test_what_is_not_known_changes_nothing() -> None:
-    assert pace(9, SECOND, 8, overloaded=True).after(None, SKIP).stride == 8
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,19 @@ def test_what_is_not_known_changes_nothing() -> None:
     ],
 )
 def test_queries_that_must_not_skip_are_only_said_to_be_overloaded(semantics: Semantics) -> None:
-    behind = pace(9, SECOND).after(LONG, semantics)
+    behind = Pace().after(due(9, SECOND), LONG, semantics)
     assert (behind.stride, behind.overloaded) == (1, True)
-    assert not replace(behind, due=9).after(SHORT, semantics).overloaded
-    before = pace(0, 0, 16, overloaded=True)  # it may have been told so only now
-    assert before.after(None, semantics) == Pace(until=0)
+    assert not behind.after(SECOND + due(9, SECOND), SHORT, semantics).overloaded
+    before = Pace(16, overloaded=True, until=7)  # it may have been told so only now
+    assert before.allowed(semantics) == Pace(until=7)
+    assert before.allowed(SKIP) == before
 
 
 def test_times_are_counted_from_the_last_instant_that_was_due() -> None:
-    first = Pace().saw(np.array([3, 5]))
-    assert (first.due, first.covered, first.until) == (2, 2, 5)
-    assert first.saw(np.array([9])).covered == 4
+    took = 8 * SECOND
+    first = np.array([8, 9]) * SECOND
+    assert Pace().after(first, took, SKIP) == Pace(2, True, 9 * SECOND)
+    assert Pace(until=0).after(first, took, SKIP) == Pace(1, False, 9 * SECOND)
 
 
 def test_each_change_is_told_once() -> None:
@@ -182,7 +184,8 @@ class Feed:
             self.high = time if self.high is None else max(self.high, time)
             self.pushed += 1
         frame = pl.DataFrame(rows, schema=ARRIVALS, orient="row")
-        results = self.kernel.step({S: Arrivals(frame, self.high)}, took)
+        results = self.kernel.step({S: Arrivals(frame, self.high)})
+        self.kernel.keep_pace(took)
         return list(results.reports)
 
     def all(self, reports: Sequence[Report], query: str = "q") -> list[Evaluation]:
@@ -216,7 +219,7 @@ def shown(found: Sequence[Evaluation]) -> list[tuple[int, list[str] | None]]:
 def test_every_so_many_instants_are_evaluated_and_always_the_last() -> None:
     feed, kept = Feed(plan(SLIDING)), Feed(plan(SLIDING, overload="keep"))
     found, expected = [], []
-    for number, took in enumerate([None, LONG, LONG, SHORT, SHORT]):
+    for number, took in enumerate([LONG, LONG, SHORT, SHORT, SHORT]):
         times = range(7 * number, 7 * number + 7)
         found.append(shown(feed.all(feed.push(*times, took=took))))
         expected.append(shown(kept.all(kept.push(*times, took=took))))
@@ -266,18 +269,18 @@ def test_a_skipped_instant_is_told_even_where_empty_answers_are_not() -> None:
     semantics = applied(made.semantics, {"non_empty": "answer"})
     made = replace(made, query=replace(made.query, semantics=semantics))
     feed = Feed(made)
-    feed.push(0, 1, 2)
+    feed.push(0, 1, 2, took=LONG)
     feed.push(3, 4, took=LONG)
-    found = shown(feed.all(feed.push(20, took=LONG)))
+    found = shown(feed.all(feed.push(20)))
     assert [each for each in found if each[1] is not None] == [(7, ["<x:4>"])]
     assert {at for at, _ in found} == set(range(4, 20)) - {11, 15, 19}
 
 
 def test_instants_of_count_windows_are_skipped_too() -> None:
     feed = Feed(plan("SELECT ?a FROM STREAM <s> [TRIPLES 2 STEP 1] { ?a <x:p> ?c }"))
-    feed.push(0, 1, 1, 2)
+    feed.push(0, 1, 1, 2, took=LONG)
     feed.push(3, 3, 3, 4, took=LONG)
-    found = feed.all(feed.push(5, 5, 5, 6, took=LONG))
+    found = feed.all(feed.push(5, 5, 5, 6))
     assert [(each.at // SECOND, each.seq, each.skipped) for each in found] == [
         (4, 0, True),
         (5, 0, True),
@@ -299,7 +302,7 @@ def test_a_derived_stream_has_no_elements_of_skipped_instants_and_goes_on() -> N
     feed = Feed(made, reader)
     found: list[Report] = []
     for number in range(4):
-        found += feed.push(*range(8 * number, 8 * number + 8), took=LONG if number else None)
+        found += feed.push(*range(8 * number, 8 * number + 8), took=LONG)
     skipped = {each.at // SECOND for each in feed.all(found, "d") if each.skipped}
     assert skipped
     counted = dict(shown(feed.all(found)))
@@ -312,7 +315,7 @@ def test_a_derived_stream_has_no_elements_of_skipped_instants_and_goes_on() -> N
 
 def test_a_query_that_stops_tells_nothing_of_later_instants() -> None:
     feed = Feed(plan(SLIDING))
-    feed.push(*range(6))
+    feed.push(*range(6), took=LONG)
     feed.push(*range(6, 12), took=LONG)
     budget = feed.kernel.around.budget
 
@@ -320,7 +323,7 @@ def test_a_query_that_stops_tells_nothing_of_later_instants() -> None:
         return replace(budget(), rows=0)
 
     feed.kernel.around = replace(feed.kernel.around, budget=none)  # type: ignore[arg-type]  # a budget
-    [report] = feed.push(*range(12, 18), took=LONG)
+    [report] = feed.push(*range(12, 18))
     found = feed.all([report])
     assert [each.skipped for each in found] == [True] * (len(found) - 1) + [False]
     assert found[-1].error is not None

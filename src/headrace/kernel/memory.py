@@ -115,5 +115,5 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
         else:
             query.progress, query.since = found.progress, found.since
             query.failure, query.previous = found.failure, found.previous
-            query.pace = found.pace if kernel.live else Pace()
+            query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
             kernel.resume(query)

@@ -6,7 +6,7 @@ Nothing here reads a clock: how long a batch has taken is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -33,52 +33,43 @@ class Pace:
     """How a query keeps up; a value that is written down with its progress.
 
     Attributes:
-        stride: of so many due instants one is evaluated.
+        stride: of so many instants that are due in the next step one is evaluated.
         overloaded: whether batches take too long for it.
         until: the last instant that was due.
-        due: how many were due in the last step.
-        covered: how much time they cover, in microseconds.
     """
 
     stride: int = 1
     overloaded: bool = False
     until: int | None = None
-    due: int = 0
-    covered: int = 0
 
-    def after(self, took: int | None, semantics: Semantics) -> Pace:
+    def after(self, due: Times, took: int | None, semantics: Semantics) -> Pace:
         """The pace after a batch: half as many instants if it took too long, or twice as many.
 
         It took too long if several instants were due in it, and it took longer than the time that
         they cover and than anyone's patience. A batch in which none was due says nothing.
 
         Args:
-            took: how many microseconds the batch has taken, of which the last step was a part;
-                none if that is not known.
-            semantics: of the query, which may have been told not to skip any more.
+            due: the instants that were due in it.
+            took: how many microseconds it has taken; none if that is not known.
+            semantics: of the query.
         """
-        pace = self
-        if pace.stride > 1 and not may_skip(semantics):
-            pace = replace(pace, stride=1, overloaded=False)
-        if took is not None and pace.due:
-            pace = pace._judged(took, semantics)
-        return replace(pace, due=0, covered=0)
+        if due.size == 0:
+            return self
+        last = int(due[-1])
+        covered = last - (int(due[0]) if self.until is None else self.until)
+        limit = max(covered, patience(semantics))
+        stride, overloaded = self.stride, self.overloaded
+        if took is not None and took > limit and due.size > 1:
+            stride, overloaded = min(2 * stride, MOST) if may_skip(semantics) else 1, True
+        elif took is not None and RECOVERED * took < limit:
+            stride = max(stride // 2, 1)
+            overloaded = stride > 1
+        return Pace(stride, overloaded, last)
 
-    def _judged(self, took: int, semantics: Semantics) -> Pace:
-        limit = max(self.covered, patience(semantics))
-        if took > limit and self.due > 1:
-            stride = min(2 * self.stride, MOST) if may_skip(semantics) else 1
-            return replace(self, stride=stride, overloaded=True)
-        if RECOVERED * took < limit:
-            stride = max(self.stride // 2, 1)
-            return replace(self, stride=stride, overloaded=stride > 1)
-        return self
-
-    def saw(self, times: Times) -> Pace:
-        """The pace with the instants that are due in a step, which are some."""
-        last = int(times[-1])
-        before = int(times[0]) if self.until is None else self.until
-        return replace(self, until=last, due=times.size, covered=last - before)
+    def allowed(self, semantics: Semantics) -> Pace:
+        """The pace of a query that may have been told to skip no more."""
+        keeps = self.stride == 1 or may_skip(semantics)
+        return self if keeps else Pace(until=self.until)
 
     def chosen(self, number: int) -> Flags | None:
         """Which of some due instants are evaluated: the last, and every so many before it.

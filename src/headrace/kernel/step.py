@@ -92,6 +92,7 @@ class Kernel:
         self.logs: dict[Iri, StreamLog] = {}
         self.position = -1
         self._kept_terms = _FORGET_FROM
+        self._turns: dict[Standing, Turn] = {}
         self.queries += map(Standing, plans)
         self._arrange()
 
@@ -123,20 +124,23 @@ class Kernel:
 
     # -- steps -----------------------------------------------------------------------------
 
-    def step(self, batch: Mapping[Iri, Arrivals], took: int | None = None) -> Results:
+    def step(self, batch: Mapping[Iri, Arrivals]) -> Results:
         """Add what has come in and evaluate every instant that is due.
 
         What no query needs any more stays until :meth:`forget` is called, because somebody waits
         for the results.
+        """
+        return self._stepped(batch, ended=False)
+
+    def keep_pace(self, took: int | None) -> None:
+        """Decide after a step in a live run how many instants are evaluated in the next one.
 
         Args:
-            batch: what has come in on each stream.
-            took: how many microseconds the batch before has taken, if queries that cannot keep up
-                are to be told apart by it; only in a live run.
+            took: how many microseconds the batch has taken; none if that is not known.
         """
-        for query in self.queries if self.live else ():
-            query.pace = query.pace.after(took, query.plan.semantics)
-        return self._stepped(batch, ended=False)
+        for query, turn in self._turns.items():
+            query.pace = query.pace.after(turn.instants.times, took, query.plan.semantics)
+        self._turns = {}
 
     def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
         """With the last of the input, evaluate every instant whose windows hold an element."""
@@ -236,8 +240,8 @@ class Kernel:
             return None
         if not self.live or ended:
             return Turn(instants)
-        query.pace = query.pace.saw(instants.times)
-        return Turn(instants, query.pace.chosen(len(instants)))
+        turn = self._turns[query] = Turn(instants, query.pace.chosen(len(instants)))
+        return turn
 
     def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
         found = []

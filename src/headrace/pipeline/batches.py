@@ -137,7 +137,6 @@ class Batches:
         try:
             manifest = read_manifest(self.layout, batch)
             if manifest is None:
-                self._watch.counts()
                 previous = self._previous(batch)
                 with self._watch.stage("decode"):
                     panes = list(decode())
@@ -244,8 +243,8 @@ class Batches:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
         with self._watch.stage("kernel"):
-            took = self._watch.before
-            results = kernel.step({Iri(iri): each for iri, each in batch.items()}, took)
+            results = kernel.step({Iri(iri): each for iri, each in batch.items()})
+        kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(
             previous.batch + 1,

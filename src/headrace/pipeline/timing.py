@@ -10,21 +10,14 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class Stopwatch:
-    """Measures one batch after the other; what is waited for between them does not count.
-
-    The first batch of a process pays for its start, so that it says nothing about the others.
-
-    Attributes:
-        before: how many microseconds the batch before has taken; none if that says nothing.
-    """
+    """Measures what is done for one batch after the other; waiting between them does not count."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Measure with a clock of seconds that never goes back."""
-        self.before: int | None = None
         self._clock = clock
         self._spent: dict[str, float] = {}
-        self._worked = 0
-        self._counts = False
+        self._since_lap = 0.0
+        self._laps = 0
 
     @property
     def spent(self) -> Mapping[str, float]:
@@ -33,14 +26,17 @@ class Stopwatch:
 
     def start(self) -> None:
         """Begin with a batch."""
-        known = self._counts and self._worked > 1
-        self.before = round(sum(self._spent.values()) * _MICROSECONDS) if known else None
-        self._spent, self._counts = {}, False
+        self._spent = {}
 
-    def counts(self) -> None:
-        """Say that this batch is worked on, and not only told again."""
-        self._worked += 1
-        self._counts = True
+    def lap(self) -> int | None:
+        """How many microseconds of work there were since the last lap.
+
+        The first lap pays for the start of the process, and is none, because it says nothing about
+        the others.
+        """
+        worked, self._since_lap = self._since_lap, 0.0
+        self._laps += 1
+        return round(worked * _MICROSECONDS) if self._laps > 1 else None
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -49,4 +45,6 @@ class Stopwatch:
         try:
             yield
         finally:
-            self._spent[name] = self._spent.get(name, 0.0) + self._clock() - began
+            took = self._clock() - began
+            self._spent[name] = self._spent.get(name, 0.0) + took
+            self._since_lap += took
