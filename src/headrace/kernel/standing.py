@@ -27,6 +27,7 @@ from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.order import is_ordered
+from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.kernel.scan import Share
@@ -69,6 +70,7 @@ class Standing:
         self.plan = plan
         self.since = since
         self.progress = progress or Progress.start(plan)
+        self.pace = Pace()
         self.previous: pl.DataFrame | None = None
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
