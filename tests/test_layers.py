@@ -23,6 +23,7 @@ LAYERS = (
     {"functions", "dialects", "reasoning"},
     {"rewrite"},
     {"planning"},
+    {"graphs"},
     {"kernel"},
     {"background"},
     {"sinks", "ingest"},
