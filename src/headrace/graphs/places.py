@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from headrace.algebra.expressions import TriplePattern, Variable
-from headrace.algebra.operators import Graph, Service, Window
+from headrace.algebra.operators import Bgp, Graph, Service, Window
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.windows import WindowDeclaration
@@ -36,7 +36,7 @@ class Place:
         name: the name of that graph, window or endpoint.
         graph: the named graph inside a window or endpoint, if one is named.
         stream: what is bound to the stream that a window of every stream matched in.
-        service: the operator, where the place is an endpoint.
+        service: the operator without its pattern, where the place is an endpoint.
     """
 
     where: Where = Where.DEFAULT
@@ -49,7 +49,8 @@ class Place:
         """The place inside an operator that stands here."""
         match operator:
             case Service(endpoint):
-                return Place(Where.SERVICE, endpoint, service=operator)
+                asked = replace(operator, input=Bgp())  # one source, whatever is asked of it
+                return Place(Where.SERVICE, endpoint, service=asked)
             case _ if self.where is Where.SERVICE:
                 return self if isinstance(operator, Window) else replace(self, graph=operator.name)
             case Graph(name) if self.where is Where.WINDOW:
