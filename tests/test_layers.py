@@ -34,7 +34,7 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "explaining", "options", "progress", "running", "serve"},
     {"cli"},
     {"__main__"},
 )

@@ -57,6 +57,15 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    MERMAID = "mermaid"
+    SVG = "svg"
+
+
+class Shown(StrEnum):
+    """Which graph of a query explain shows."""
+
+    OPERATORS = "operators"
+    DENOTATIONAL = "denotational"
 
 
 @app.callback(invoke_without_command=True)
@@ -117,22 +126,23 @@ def explain(
     dialect: Dialect = None,
     settings: Settings = None,
     output: Annotated[Format, typer.Option("--format", help="How to answer.")] = Format.TEXT,
+    graph: Annotated[
+        Shown | None, typer.Option(help="A graph of the query: of operators if drawn, else none.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it; else the terminal.")
+    ] = None,
 ) -> None:
-    """Show what a query means: its profile, its windows and its algebra."""
-    import json  # noqa: PLC0415
-
-    from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
+    """Show what a query means: its profile, its windows and its algebra, or a graph of it."""
+    from headrace.explaining import explained, write  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-    shown = (parsed.query, parsed.dialect, parsed.profile.name)
-    if output is Format.JSON:
-        notes = [note.text for note in parsed.notes]
-        typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
-    else:
-        typer.echo(as_text(*shown))
-        for note in parsed.notes:
-            typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+        shown = explained(parsed, output.value, None if graph is None else graph.value)
+        if out is None:
+            written(shown)
+        else:
+            write(shown, out)
 
 
 class Runner(StrEnum):

@@ -15,9 +15,12 @@ _SHAPES: Final = {
     Kind.WINDOW: ("[/", "/]"),
     Kind.RESULT: ("([", "])"),
 }
+_ADDED: Final = {Kind.STREAM, Kind.WINDOW, Kind.FILTER, Kind.AGGREGATION}
+"""What C-SPARQL adds to the operators of SPARQL's query graph model."""
 _BOXED: Final = ("[", "]")
 _ROUND: Final = ("([", "])")
 _STEP: Final = "  "
+_PLAIN: Final = frozenset(" ?:.,=+-_()/!")
 
 
 def operators_in_mermaid(graph: OGraph) -> str:
@@ -28,14 +31,10 @@ def operators_in_mermaid(graph: OGraph) -> str:
         role = f"|{_quoted([edge.label])}|" if edge.label else ""
         lines.append(f"{_STEP}n{edge.source} -->{role} n{edge.target}")
     lines += _classes(
-        ("streaming", "fill:#e4e4e4,stroke:#555,color:#111", _of_kind(graph, _STREAMING)),
-        ("static", "fill:#fff,stroke:#555,color:#111", _of_kind(graph, set(Kind) - _STREAMING)),
+        ("added", "fill:#e4e4e4,stroke:#555,color:#111", _of_kind(graph, _ADDED)),
+        ("plain", "fill:#fff,stroke:#555,color:#111", _of_kind(graph, set(Kind) - _ADDED)),
     )
     return "\n".join(lines) + "\n"
-
-
-_STREAMING: Final = {Kind.STREAM, Kind.WINDOW, Kind.FILTER, Kind.AGGREGATION}
-"""What C-SPARQL adds to the operators of SPARQL's query graph model."""
 
 
 def _node(node: Node) -> str:
@@ -70,7 +69,7 @@ def terms_in_mermaid(graph: DGraph) -> str:
 
 
 def _subgraph(graph: DGraph, box: Box) -> Iterator[str]:
-    yield f"{_STEP}subgraph b{box.id}[{_quoted([f'{box.kind} {box.title}', *box.details])}]"
+    yield f"{_STEP}subgraph b{box.id}[{_quoted([f'{box.kind}: {box.title}', *box.details])}]"
     yield from (f"{_STEP * 2}{_vertex(vertex)}" for vertex in graph.inside(box))
     yield f"{_STEP}end"
 
@@ -120,6 +119,3 @@ def escaped(text: str) -> str:
     '?n #62; 3 #35; #34;x#34;'
     """
     return "".join(each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in text)
-
-
-_PLAIN: Final = frozenset(" ?:.,=+-")

@@ -271,7 +271,7 @@ class _Builder:
         mixed = len(set(origins.values())) > 1
         lines = list(place.remarks(self.words))
         for pattern in bgp.patterns:
-            mark = f"   from {origins[pattern]}" if mixed else ""
+            mark = f" ({origins[pattern]})" if mixed else ""
             lines.append(self.words.pattern(pattern) + mark)
         if not bgp.patterns:
             lines.append("one empty solution")

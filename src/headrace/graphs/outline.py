@@ -49,7 +49,7 @@ def inventory(graph: DGraph) -> str:
     """A denotational graph as lists: each source with its patterns, then what is made of them."""
     lines: list[str] = []
     for box in graph.boxes:
-        lines.append(f"{box.kind} {box.title}")
+        lines.append(f"{box.kind}: {box.title}")
         lines += [f"| {line}" for line in box.details]
         lines += [f"{_STEP}{_path(graph, path)}" for path in graph.patterns if path.box == box.id]
     lines += _listed("shared", _labels(graph.shared))
