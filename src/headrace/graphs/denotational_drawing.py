@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from headrace.graphs.denotational_graph import (
+from headrace.graphs.denotation import (
     Box,
     BoxKind,
     DGraph,

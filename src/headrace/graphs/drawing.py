@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from headrace.algebra.query import Query
+from headrace.graphs.denotation import DGraph
 from headrace.graphs.denotational_drawing import terms_in_svg
-from headrace.graphs.denotational_graph import DGraph
-from headrace.graphs.denoting import denotational_graph
+from headrace.graphs.denotational_graph import denotational_graph
 from headrace.graphs.mermaid import operators_in_mermaid, terms_in_mermaid
 from headrace.graphs.operator_drawing import operators_in_svg
 from headrace.graphs.operator_graph import OGraph, operator_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from headrace.graphs.denotational_graph import Box, DGraph, HyperNode, LinkKind, Role, Vertex
+from headrace.graphs.denotation import Box, DGraph, HyperNode, LinkKind, Role, Vertex
 from headrace.graphs.operator_graph import Kind, Node, OGraph
 
 _SHAPES: Final = {

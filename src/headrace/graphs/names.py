@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Final
+from unicodedata import category
 
 from headrace.algebra.operators import Operator
 from headrace.algebra.query import Query
@@ -25,6 +26,8 @@ _USUAL: Final = {
 _LOCAL: Final = re.compile(r"[\w.~%-]*\Z")
 _VERSION: Final = re.compile(r"v?[\d.]+")
 _LONGEST: Final = 48
+_UNSEEN: Final = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+_JOINERS: Final = {"\N{ZERO WIDTH JOINER}", "\N{ZERO WIDTH NON-JOINER}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ class Names:
         namespace, name = _split(iri.value)
         for prefix, known in self.prefixes:
             if namespace and known == namespace:
-                return f"{prefix}:{clipped(name)}"
-        return f"<{clipped(iri.value)}>"
+                return visible(f"{prefix}:{clipped(name)}")
+        return visible(f"<{clipped(iri.value)}>")
 
     def used_in(self, lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """The prefixes that some of the lines have, with their namespaces."""
@@ -77,6 +80,18 @@ def clipped(text: str, longest: int = _LONGEST) -> str:
         return text
     kept = longest // 2
     return f"{text[:kept]}…{text[-kept:]}"
+
+
+def visible(text: str) -> str:
+    r"""A text with codes for what has no shape of its own or changes how the rest is shown.
+
+    >>> visible("a\u202eb\tc")
+    'a\\u202Eb\\u0009c'
+    """
+    return "".join(
+        f"\\u{ord(each):04X}" if category(each) in _UNSEEN and each not in _JOINERS else each
+        for each in text
+    )
 
 
 def _iris(value: object) -> Iterable[Iri]:

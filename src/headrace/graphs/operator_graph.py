@@ -37,7 +37,7 @@ from headrace.algebra.query import Ask, Construct, Describe, Query, Select
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import parts
 from headrace.algebra.windows import WindowDeclaration
-from headrace.graphs.names import Names
+from headrace.graphs.names import Names, clipped, visible
 from headrace.graphs.places import (
     Place,
     Reading,
@@ -154,7 +154,8 @@ class _Builder:
         query = self.query
         lines = self._form_lines()
         if query.registration is not None:
-            lines.append(f"registered as {query.registration.kind} {query.registration.name}")
+            name = visible(clipped(query.registration.name))
+            lines.append(f"registered as {query.registration.kind} {name}")
         if query.is_continuous:
             semantics = query.semantics
             lines.append(f"{semantics.emit}, reported {report_text(semantics.report)}")

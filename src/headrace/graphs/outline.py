@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from headrace.graphs.denotational_graph import DGraph, HyperNode, PatternPath, Role, Vertex
+from headrace.graphs.denotation import DGraph, HyperNode, PatternPath, Role, Vertex
 from headrace.graphs.operator_graph import Node, OGraph
 
 _STEP: Final = "  "

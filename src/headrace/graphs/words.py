@@ -29,7 +29,7 @@ from headrace.algebra.paths import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from headrace.graphs.names import Names, clipped
+from headrace.graphs.names import Names, clipped, visible
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term, canonical
 from headrace.rdf.vocabulary import (
     RDF_TYPE,
@@ -78,8 +78,8 @@ class Words:
 
     def _literal(self, literal: Literal) -> str:
         if literal.datatype in _PLAIN and literal.lexical:
-            return clipped(literal.lexical.removeprefix("+"))
-        text = canonical(Literal(clipped(literal.lexical)))
+            return visible(clipped(literal.lexical.removeprefix("+")))
+        text = visible(canonical(Literal(clipped(literal.lexical))))
         if literal.language is not None:
             return f"{text}@{literal.language}"
         if literal.datatype == XSD_STRING:
@@ -135,14 +135,14 @@ class Words:
             case Variable() | Iri() | BlankNode() | Literal() | QuotedTriple() | TriplePattern():
                 return self.term(expression)
             case Operation(symbol, (argument,)):
-                return f"{_PREFIXES[symbol]}{self.expression(argument, _TIGHTEST)}"
+                return f"{_PREFIXES.get(symbol, symbol)}{self.expression(argument, _TIGHTEST)}"
             case Operation(symbol, arguments):
-                own = _RANKS[symbol]
-                first, *others = (
+                own = _RANKS.get(symbol, 0)
+                texts = [
                     self.expression(each, own + (position > 0))
                     for position, each in enumerate(arguments)
-                )
-                text = "".join([first, *(f" {symbol} {each}" for each in others)])
+                ]
+                text = f" {symbol} ".join(texts)
                 return f"({text})" if own < rank else text
             case Membership(value, candidates, negated):
                 word = "NOT IN" if negated else "IN"
