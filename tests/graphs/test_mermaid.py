@@ -18,7 +18,7 @@ CODE = re.compile(r"#(\d+);")
 
 
 def read_back(text: str) -> str:
-    return CODE.sub(lambda code: chr(int(code[1])), text)
+    return CODE.sub(lambda code: chr(int(code[1])), text).replace("\\\N{WORD JOINER}n", "\\n")
 
 
 @given(st.text())

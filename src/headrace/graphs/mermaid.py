@@ -118,4 +118,8 @@ def escaped(text: str) -> str:
     >>> escaped('?n > 3 # "x"')
     '?n #62; 3 #35; #34;x#34;'
     """
-    return "".join(each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in text)
+    # Mermaid breaks lines at a backslash and an n, even as codes, but not with a joiner between.
+    joined = text.replace("\\n", "\\\N{WORD JOINER}n")
+    return "".join(
+        each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in joined
+    )
