@@ -6,6 +6,7 @@
 #   make bench   set up, then the benchmarks, but for those that run for minutes (latency, soak)
 #   make long    set up, then the tests that take minutes each: clusters, brokers, kills, every fault
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph
+#   make pictures  set up, then draw the pictures of the documentation again
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -14,9 +15,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
 # Java is brought along only where there is none that Spark can use.
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
+BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz clean
+.PHONY: demo test check lint types bench long fuzz pictures clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -42,6 +44,10 @@ long: $(STAMP)
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
 	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py
+
+pictures: $(STAMP)
+	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg
+	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
