@@ -23,6 +23,7 @@ LAYERS = (
     {"functions", "dialects", "reasoning"},
     {"rewrite"},
     {"planning"},
+    {"graphs"},
     {"kernel"},
     {"background"},
     {"sinks", "ingest"},
@@ -33,7 +34,8 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "observing", "options", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "explaining", "options", "progress", "running", "serve"},
+    {"observing"},
     {"cli"},
     {"__main__"},
 )

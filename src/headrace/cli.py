@@ -65,6 +65,16 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    MERMAID = "mermaid"
+    SVG = "svg"
+
+
+class Shown(StrEnum):
+    """Which graph of a query explain shows."""
+
+    OPERATORS = "operators"
+    REWRITTEN = "rewritten"
+    DENOTATIONAL = "denotational"
 
 
 @app.callback(invoke_without_command=True)
@@ -120,36 +130,35 @@ def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) 
 
 
 @app.command()
-def explain(
+def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     query: OneQuery,
     dialect: Dialect = None,
     settings: Settings = None,
     output: Annotated[Format, typer.Option("--format", help="How to answer.")] = Format.TEXT,
+    graph: Annotated[
+        Shown | None, typer.Option(help="A graph of the query: of operators if drawn, else none.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it; else the terminal.")
+    ] = None,
     stream: Streams = None,
     static: Static = None,
 ) -> None:
-    """Show what a query means, how it is rewritten, and with data also what it costs."""
-    import json  # noqa: PLC0415
-
-    from headrace.options import static_file, streams_of  # noqa: PLC0415
-    from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
+    """Show what a query means, how it is rewritten, what it costs over data, or a graph of it."""
+    from headrace.explaining import explained, write  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-        plan, seen = None, None
+        run = None
         if stream:
             from headrace.observing import observed  # noqa: PLC0415
 
-            files = list(map(static_file, static or ()))
-            plan, seen = observed(parsed, streams_of(stream), files, settings_of(settings or []))
-    shown = (parsed.query, parsed.dialect, parsed.profile.name, plan, seen)
-    if output is Format.JSON:
-        notes = [note.text for note in parsed.notes]
-        typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
-    else:
-        typer.echo(as_text(*shown))
-        for note in parsed.notes:
-            typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+            run = observed(parsed, stream, static or [], settings_of(settings or []))
+        shown = explained(parsed, output.value, None if graph is None else graph.value, run)
+        if out is None:
+            written(shown)
+        else:
+            write(shown, out)
 
 
 class Runner(StrEnum):

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.planning.explain import Observed, Seen
-from headrace.planning.plan import Plan
+from headrace.options import static_file, streams_of
+from headrace.planning.explain import Run, Seen
 
 
 def observed(
-    parsed: Parsed,
-    streams: Mapping[str, Sequence[str]],
-    static: Sequence[tuple[str | None, Path]],
-    settings: Mapping[str, str],
-) -> tuple[Plan, Observed]:
-    """Run a query over all there is, in this process; its plan, and what was seen of its operators.
+    parsed: Parsed, streams: list[str], static: list[str], settings: Mapping[str, str]
+) -> Run:
+    """Run a query over all there is, in this process.
+
+    Args:
+        parsed: the query.
+        streams: what it reads, as the option `--stream` has it.
+        static: static data, as the option `--static` has them.
+        settings: those of the run.
 
     Raises:
         HeadraceError: it cannot be run so.
     """
     engine = Engine(settings=settings)
-    for graph, path in static:
+    for graph, path in map(static_file, static):
         engine.static.load(path, graph)
-    for iri, sources in streams.items():
+    for iri, sources in streams_of(streams).items():
         engine.stream(iri, source=sources)
     engine.register_parsed(parsed)
     seen: dict[int, Seen] = {}
@@ -39,4 +41,4 @@ def observed(
     kernel.around = replace(kernel.around, observe=note)
     [plan] = engine.plans()
     engine.run(once=True)
-    return plan, seen
+    return Run(plan.pattern, seen)

@@ -31,7 +31,6 @@ from headrace.algebra.windows import (
 from headrace.planning.estimates import estimated
 from headrace.planning.partitioning import Partitioning, partitioning_of
 from headrace.planning.pieces import pieces
-from headrace.planning.plan import Plan
 from headrace.planning.tree import tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
@@ -132,21 +131,27 @@ class Seen:
     seconds: float = 0.0
 
 
-Observed = Mapping[int, Seen]
-"""What was seen of operators and triple patterns, by their identities."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A query that was run over data.
+
+    Attributes:
+        pattern: what was evaluated.
+        seen: what was seen of its operators and triple patterns, by their identities.
+    """
+
+    pattern: Operator
+    seen: Mapping[int, Seen]
 
 
-def as_text(
-    query: Query, dialect: str, profile: str, run: Plan | None = None, seen: Observed | None = None
-) -> str:
+def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
     """A query explained for a terminal.
 
     Args:
         query: what to explain.
         dialect: the language it is in.
         profile: the defaults that it has.
-        run: the plan that was run over data, if one was.
-        seen: what was seen of it.
+        run: what was seen of it, if it was run over data.
     """
     lines = [*_heading(query, dialect, profile)]
     if query.is_continuous:
@@ -161,7 +166,7 @@ def as_text(
     stages, pattern = _stages(query)
     for stage in stages:
         lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(stage.pattern)]
-    lines += ["", *_table(pattern if run is None else run.pattern, seen)]
+    lines += ["", *_table(pattern, run)]
     found = list(pieces(query)) if query.is_continuous else []
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
@@ -178,18 +183,18 @@ def _said(rule: Rule) -> str:
     return rule.equation.partition("\n")[0]
 
 
-def _table(pattern: Operator, seen: Observed | None) -> Iterator[str]:
+def _table(pattern: Operator, run: Run | None) -> Iterator[str]:
     """The operators that are evaluated, with how many solutions are expected and were found."""
-    lines = list(tree(pattern))
+    lines = list(tree(pattern if run is None else run.pattern))
     shown = ["  " * line.depth + line.label for line in lines]
     width = min(max(map(len, shown)), _WIDEST) + 2
-    head = f"{'estimated':>10}" + (f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if seen else "")
+    head = f"{'estimated':>10}" + (f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if run else "")
     yield f"{'to be done':{width}}{head}"
     for line, name in zip(lines, shown, strict=True):
         operator = line.node if not isinstance(line.node, _PATTERNS) else Bgp((line.node,))
         figures = f"{estimated(operator, {}):10,}"
-        if seen:
-            found = seen.get(id(line.node))
+        if run is not None:
+            found = run.seen.get(id(line.node))
             if found is not None:  # else it was joined pattern by pattern
                 figures += f"{found.rows:12,}{found.times:13,}{found.seconds * 1000:10,.1f}"
         yield f"{name:{width}}{figures}" if len(name) < width else f"{name}\n{'':{width}}{figures}"
@@ -236,13 +241,7 @@ def _window_text(window: WindowDeclaration) -> str:
     return f"{named}: {frame_text(window.frame)}{where}"
 
 
-def as_json(
-    query: Query,
-    dialect: str,
-    profile: str,
-    run: Plan | None = None,
-    seen: Observed | None = None,
-) -> dict[str, Any]:
+def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
     """A query explained for a program; times in milliseconds, patterns in the notation."""
     stages, pattern = _stages(query)
     registration = query.registration
@@ -269,7 +268,7 @@ def as_json(
             {"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)},
             *(_stage_json(stage) for stage in stages),
         ],
-        "operators": list(_operators(pattern if run is None else run.pattern, seen)),
+        "operators": list(_operators(pattern, run)),
         "pieces": [{"piece": name, "text": said} for name, said in pieces(query)],
     }
 
@@ -282,10 +281,10 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _operators(pattern: Operator, seen: Observed | None) -> Iterator[dict[str, Any]]:
-    for line in tree(pattern):
+def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
+    for line in tree(pattern if run is None else run.pattern):
         operator = line.node if not isinstance(line.node, _PATTERNS) else Bgp((line.node,))
-        found = None if seen is None else seen.get(id(line.node), Seen())
+        found = None if run is None else run.seen.get(id(line.node))
         yield {
             "depth": line.depth,
             "operator": line.label,
