@@ -68,14 +68,12 @@ class Layout:
             go straight, with bends between the pairs; none for an edge from a node to itself.
         lanes: what each lane takes across, its heading included.
         along: how long the whole is.
-        across: how broad the whole is.
     """
 
     centres: tuple[Point, ...]
     routes: tuple[tuple[Point, ...], ...]
     lanes: Mapping[int, Extent]
     along: float
-    across: float
 
 
 def arranged(
@@ -104,7 +102,6 @@ def arranged(
         routes,
         lanes,
         max((extent.end for extent in extents), default=0.0),
-        max((extent.end for extent in lanes.values()), default=0.0),
     )
 
 

@@ -17,8 +17,7 @@ from unicodedata import combining, east_asian_width
 
 from headrace.graphs.layout import Point
 
-FONT_SIZE: Final = 13
-CHARACTER: Final = 7.8
+CHARACTER: Final = 7.8  # how wide one is, in the font and size below
 LINE: Final = 18.0
 PADDING: Final = 10.0
 _BASELINE: Final = 13.5
