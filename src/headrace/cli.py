@@ -59,6 +59,15 @@ Static = Annotated[
     typer.Option("--static", metavar="[IRI=]FILE", help="Static data, of a graph; repeatable."),
 ]
 
+ServiceAllow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
+]
+ServicePrivate = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
+]
+
 
 class Format(StrEnum):
     """How explain answers."""
@@ -217,14 +226,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = False,
     dialect: Dialect = None,
     settings: Settings = None,
-    service_allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
-    ] = None,
-    service_private: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
-    ] = None,
+    service_allow: ServiceAllow = None,
+    service_private: ServicePrivate = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
     ] = None,
@@ -305,17 +308,11 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "--format", help="table, json, xml, csv or tsv; turtle, ntriples or nquads for graphs."
         ),
     ] = "",
-    service_allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
-    ] = None,
+    service_allow: ServiceAllow = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which the query is given up.", min=0)
     ] = None,
-    service_private: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
-    ] = None,
+    service_private: ServicePrivate = None,
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
