@@ -16,6 +16,7 @@ STAMP  := $(VENV)/.set-up
 # Java is brought along only where there is none that Spark can use.
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
 BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
+SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
 .PHONY: demo test check lint types bench long fuzz pictures clean
@@ -47,7 +48,10 @@ fuzz: $(STAMP)
 
 pictures: $(STAMP)
 	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg
+	$(BIN)/headrace explain $(BROKER) --format svg --graph rewritten --out docs/img/broker-rewritten.svg
 	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
+	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
+	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

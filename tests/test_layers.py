@@ -34,8 +34,9 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "explaining", "options", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
     {"observing"},
+    {"explaining"},
     {"cli"},
     {"__main__"},
 )

@@ -154,20 +154,13 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     static: Static = None,
 ) -> None:
     """Show what a query means, how it is rewritten, what it costs over data, or a graph of it."""
-    from headrace.explaining import explained, write  # noqa: PLC0415
+    from headrace.explaining import Over, explained, write  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-        run = None
-        if stream:
-            from headrace.observing import observed  # noqa: PLC0415
-
-            run = observed(parsed, stream, static or [], settings_of(settings or []))
-        shown = explained(parsed, output.value, None if graph is None else graph.value, run)
-        if out is None:
-            written(shown)
-        else:
-            write(shown, out)
+        over = Over(tuple(stream or ()), tuple(static or ()), settings_of(settings or []))
+        shown = explained(parsed, output.value, None if graph is None else graph.value, over)
+        write(shown, out) if out else written(shown)
 
 
 class Runner(StrEnum):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from headrace.dialects import Parsed
 from headrace.errors import MachineError, SettingError
@@ -11,11 +14,37 @@ from headrace.graphs.drawing import GraphForm, GraphKind, drawn
 from headrace.planning.explain import Run, as_json, as_text
 
 
-def explained(parsed: Parsed, form: str, graph: str | None, run: Run | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What a query is run over to see what it costs, as options have it.
+
+    Attributes:
+        streams: `--stream`; if there is none, the query is not run.
+        static: `--static`.
+        settings: `--set`.
+    """
+
+    streams: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, parsed: Parsed) -> Run | None:
+        """What is seen of a query over it, if there is something to run it over."""
+        if not self.streams:
+            return None
+        from headrace.observing import observed  # noqa: PLC0415 - the engine takes time to load
+
+        return observed(parsed, self.streams, self.static, self.settings)
+
+
+NOTHING: Final = Over()
+
+
+def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING) -> str:
     """A query in one of the forms `text`, `json`, `mermaid` and `svg`.
 
     The last two show a graph, that of the operators if none is named; text does if one is named.
-    Where the query was run, text and JSON have what was seen of it.
+    Where there is something to run it over, text and JSON have what was seen of it.
 
     Raises:
         SettingError: a graph is asked for as JSON.
@@ -23,9 +52,9 @@ def explained(parsed: Parsed, form: str, graph: str | None, run: Run | None = No
     if form == "json":
         if graph is not None:
             raise SettingError("--graph goes with --format text, mermaid or svg, not with json")
-        return _json(parsed, run)
+        return _json(parsed, over.run(parsed))
     if form == "text" and graph is None:
-        return _text(parsed, run)
+        return _text(parsed, over.run(parsed))
     return drawn(parsed.query, GraphKind(graph or GraphKind.OPERATORS), GraphForm(form))
 
 

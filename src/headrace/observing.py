@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from headrace.dialects import Parsed
@@ -12,7 +12,7 @@ from headrace.planning.explain import Run, Seen
 
 
 def observed(
-    parsed: Parsed, streams: list[str], static: list[str], settings: Mapping[str, str]
+    parsed: Parsed, streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]
 ) -> Run:
     """Run a query over all there is, in this process.
 
@@ -28,7 +28,7 @@ def observed(
     engine = Engine(settings=settings)
     for graph, path in map(static_file, static):
         engine.static.load(path, graph)
-    for iri, sources in streams_of(streams).items():
+    for iri, sources in streams_of(list(streams)).items():
         engine.stream(iri, source=sources)
     engine.register_parsed(parsed)
     seen: dict[int, Seen] = {}
