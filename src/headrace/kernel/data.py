@@ -15,7 +15,7 @@ from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
-from headrace.kernel.values import KIND, NUMBER
+from headrace.kernel.values import KIND, NUMBER, Kind
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import Iri
 
@@ -38,12 +38,20 @@ class Quads:
     instants: range | None = None
     timed: bool = False
 
-    def with_predicate(self, predicate: TermId | None) -> pl.DataFrame:
-        """The statements with a predicate, or all of them; large static data are put apart once."""
+    def with_predicate(
+        self, predicate: TermId | None, names: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """The statements with a predicate, or all of them; large static data are put apart once.
+
+        Args:
+            predicate: what they have in common.
+            names: the columns that are asked for; there may be others.
+        """
         if predicate is None:
             return self.frame
         if self.keyed or not self.is_indexed:  # what windows hold is looked at few times
-            return self.frame[np.flatnonzero(self._predicates == predicate)]
+            rows = pl.Series(np.flatnonzero(self._predicates == predicate))
+            return pl.DataFrame([self.frame[name].gather(rows) for name in self._some(names)])
         return self._by_predicate.get((predicate,), self.frame.clear())
 
     def with_values(self, predicate: TermId, dictionary: Dictionary) -> pl.DataFrame:
@@ -51,8 +59,30 @@ class Quads:
         if predicate not in self._valued:
             statements = self.with_predicate(predicate)
             worth = dictionary.values_of(statements[OBJECT]).select(KIND, NUMBER)
-            self._valued[predicate] = statements.hstack(worth)
+            valued = statements.hstack(worth)
+            # By number, so that a range of them is a slice.
+            self._valued[predicate] = valued if self.keyed else valued.sort(NUMBER, nulls_last=True)
         return self._valued[predicate]
+
+    def _some(self, names: Sequence[str] | None) -> Sequence[str]:
+        """Those of some columns that there are, or all."""
+        columns = self.frame.columns
+        return columns if names is None else [name for name in columns if name in names]
+
+    def has_only_plain_numbers(self, predicate: TermId) -> bool:
+        """Whether all objects of a predicate are numbers that compare as doubles do.
+
+        Their values must have been looked up.
+        """
+        if predicate not in self._plain:
+            valued = self._valued[predicate]
+            floats = (valued[KIND] == Kind.FLOAT).any()
+            self._plain[predicate] = not floats and not valued[NUMBER].has_nulls()
+        return self._plain[predicate]
+
+    @cached_property
+    def _plain(self) -> dict[TermId, bool]:
+        return {}
 
     def chosen(
         self, statements: pl.DataFrame, graphs: tuple[TermId | None, ...], predicate: TermId

@@ -40,7 +40,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
-from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
+from headrace.algebra.walk import arguments, conjuncts, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -66,6 +66,7 @@ from headrace.kernel.scan import Share, Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
 from headrace.kernel.stamps import Stamps
 from headrace.planning.join_order import Estimate, greedy
+from headrace.planning.limits import Limit, limit, limits
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
@@ -327,12 +328,20 @@ class _Snapshot:
         return remembered(beneath, key, lambda: put_together(parts, self.around.budget))
 
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
-        conditions = [condition]
+        """The solutions that meet a chain of conditions, the innermost first."""
+        conditions = conjuncts(condition)
         while isinstance(source, Filter):
-            conditions.append(source.condition)
+            conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
-        found = self.solutions(source)
-        for each in reversed(conditions):
+        match source:
+            case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)):
+                found = self._pattern(pattern, tuple(limits(conditions, object_)))
+                conditions = tuple(
+                    each for each in conditions if limit(each, object_) not in found.met
+                )
+            case _:
+                found = self.solutions(source)
+        for each in conditions:
             found = self._timely(found, each)
             found = found.filtered(self.expressions.condition(each, found))
         return found
@@ -351,21 +360,25 @@ class _Snapshot:
         assert found is not None, "there is a pattern"
         return found
 
-    def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+    def _pattern(
+        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...] = ()
+    ) -> Solutions:
         """The solutions of a triple pattern, remembered if they are static."""
-        return self._observed(pattern, lambda: self._kept_pattern(pattern))
+        return self._observed(pattern, lambda: self._kept_pattern(pattern, limited))
 
-    def _kept_pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+    def _kept_pattern(
+        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]
+    ) -> Solutions:
         beneath = self.static.beneath_pattern(pattern, self.data)
         if beneath is None:
-            return self._found(pattern)
-        over = self._over(beneath)
-        return remembered(beneath, (pattern, self.wanted), lambda: [over._found(pattern)])[0]
+            return self._found(pattern, limited)
+        over, key = self._over(beneath), (pattern, limited, self.wanted)
+        return remembered(beneath, key, lambda: [over._found(pattern, limited)])[0]
 
-    def _found(self, pattern: TriplePattern | PathPattern) -> Solutions:
+    def _found(self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary, self.wanted)
+            return scan(self.data, pattern, dictionary, self.wanted, limited)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 

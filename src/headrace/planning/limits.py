@@ -40,15 +40,20 @@ def limits(conditions: Iterable[Expression], variable: Variable) -> Iterator[Lim
     [Limit(symbol='>', number=10.0, double=False)]
     """
     for condition in conditions:
-        match condition:
-            case Operation(symbol, (Variable() as subject, Literal() as constant)):
-                found = _limit(symbol, constant)
-            case Operation(symbol, (Literal() as constant, Variable() as subject)):
-                found = _limit(_MIRRORED.get(symbol, ""), constant)
-            case _:
-                continue
-        if subject == variable and found is not None:
+        found = limit(condition, variable)
+        if found is not None:
             yield found
+
+
+def limit(condition: Expression, variable: Variable) -> Limit | None:
+    """The limit that a condition sets to a variable, if it says no more."""
+    match condition:
+        case Operation(symbol, (Variable() as subject, Literal() as constant)):
+            return _limit(symbol, constant) if subject == variable else None
+        case Operation(symbol, (Literal() as constant, Variable() as subject)):
+            return _limit(_MIRRORED.get(symbol, ""), constant) if subject == variable else None
+        case _:
+            return None
 
 
 def _limit(symbol: str, constant: Literal) -> Limit | None:
