@@ -13,7 +13,7 @@ WINDOW = "FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]"
 
 def key(text: str, dialect: str | None = None) -> str | None:
     found = partitioning_of(parse(text, dialect).query)
-    assert (found.key is None) == bool(found.reason)
+    assert found.is_whole == bool(found.reason)
     return None if found.key is None else found.key.name
 
 

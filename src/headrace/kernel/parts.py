@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.standing import Answered, Around, Outcome, evaluate_held
 from headrace.kernel.step import Arrivals
-from headrace.planning.partitioning import Partitioning
+from headrace.planning.partitioning import Partitioning, part_of, streams_of
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
 
@@ -43,10 +43,21 @@ class Due:
     times: Times
     seqs: Times
 
-    def share(self, part: int, parts: int) -> Share:
-        """What falls to one of the parts."""
-        assert self.partitioning.key is not None, "it is evaluated in parts"
-        return Share(self.partitioning.key, part, parts)
+    def share(self, part: int, parts: int) -> Share | None:
+        """The solutions that fall to one of the parts; None is all of what is left of the query."""
+        key = self.partitioning.key
+        return None if key is None else Share(key, part, parts)
+
+    def of_part(self, part: int, parts: int) -> Due:
+        """What is left of the query for one of the parts."""
+        if self.partitioning.key is not None:
+            return self
+        return replace(self, plan=part_of(self.plan, part, parts))
+
+    def streams(self) -> frozenset[Iri]:
+        """The streams whose statements are needed."""
+        whole = self.partitioning.key is not None
+        return frozenset(self.plan.streams) if whole else streams_of(self.plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +69,22 @@ class PartFound:
     outcome: Outcome
 
 
-def owned(statements: pl.DataFrame, due: Due, share: Share) -> pl.DataFrame:
+def owned(statements: pl.DataFrame, due: Due, share: Share | None) -> pl.DataFrame:
     """The statements that a part needs: those with an own term where the key may stand."""
+    if share is None:
+        return statements
     mine = [share.owns(pl.col(place)) for place in due.partitioning.places]
     return statements.filter(pl.any_horizontal(mine))
 
 
 def found_by_part(
-    due: Due, share: Share, streams: Mapping[Iri, Arrivals], around: Around
+    due: Due, share: Share | None, streams: Mapping[Iri, Arrivals], around: Around
 ) -> PartFound:
     """Evaluate a query for one part.
 
     Args:
         due: the query, and when.
-        share: the part.
+        share: the part of the solutions; None is all of them.
         streams: what windows may hold, with all elements but only the statements that it needs.
         around: what the query shares with others; its dictionary knows the terms.
     """

@@ -144,14 +144,19 @@ class _Worker:
 
     def found(self, due: Due, request: PartRequest) -> PartFound:
         share = due.share(request.part, request.parts)
+        due = due.of_part(request.part, request.parts)
         allowed = request.allowed
         around = Around(
             self.dictionary, self.static, functions=allowed.functions, budget=allowed.budget
         )
-        streams = {stream: self._stream(stream, due, share, request) for stream in due.plan.streams}
+        needed = due.streams()
+        streams = {
+            stream: self._stream(stream, due, share, request) if stream in needed else Arrivals()
+            for stream in due.plan.streams
+        }
         return found_by_part(due, share, streams, around)
 
-    def _stream(self, stream: Iri, due: Due, share: Share, request: PartRequest) -> Arrivals:
+    def _stream(self, stream: Iri, due: Due, share: Share | None, request: PartRequest) -> Arrivals:
         """What open windows hold of a stream that falls to a part."""
         found = []
         snapshot = request.snapshots.get(stream.value)
@@ -172,13 +177,16 @@ class _Worker:
             found.append(self._held[key])
         return united(found, None)
 
-    def _owned(self, whole: Arrivals, terms: pl.DataFrame, due: Due, share: Share) -> Arrivals:
+    def _owned(
+        self, whole: Arrivals, terms: pl.DataFrame, due: Due, share: Share | None
+    ) -> Arrivals:
         statements = owned(whole.statements, due, share)
         self.dictionary.learn(terms.join(used_ids(statements), on=ID, how="semi"))
         return replace(whole, statements=statements)
 
-    def _key(self, name: str, stream: Iri, due: Due, share: Share) -> _Key:
-        return name, stream.value, due.partitioning.places, share.part, share.parts
+    def _key(self, name: str, stream: Iri, due: Due, share: Share | None) -> _Key:
+        part, parts = (0, 1) if share is None else (share.part, share.parts)
+        return name, stream.value, due.partitioning.places, part, parts
 
     def keep(self, request: PartRequest) -> None:
         """Forget what windows no longer hold."""

@@ -46,7 +46,7 @@ class Parts:
 
     def takes(self, plan: Plan) -> bool:
         """Whether a query can be evaluated in parts."""
-        return self._partitionings[plan.name].key is not None
+        return not self._partitionings[plan.name].is_whole
 
     def read_whole(self) -> set[str]:
         """The streams that some query must see as a whole."""

@@ -205,6 +205,8 @@ _PATTERNS: Final = (TriplePattern, PathPattern)
 
 
 def _parts_text(found: Partitioning) -> str:
+    if found.branches:
+        return f"in parts, if there are partitions: its {found.branches} branches, by stream"
     if found.key is None:
         return f"as a whole: {found.reason}"
     return f"in parts, if there are partitions: by ?{found.key.name}"

@@ -8,7 +8,7 @@ put together by.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
@@ -36,11 +36,13 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.query import Construct, Query, Select
 from headrace.algebra.reporting import Every, OnClose
-from headrace.algebra.scope import possible
-from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.algebra.scope import possible, possible_in_order
+from headrace.algebra.walk import everywhere, expressions, inputs, parts
 from headrace.functions.evaluate import is_volatile
 from headrace.planning.plan import Plan, PlannedWindow
 from headrace.rdf.terms import Iri
+from headrace.rewrite.branches import branches_of
+from headrace.rewrite.optimise import optimised
 
 PLACES = ("subject", "predicate", "object")
 
@@ -53,11 +55,18 @@ class Partitioning:
         key: the variable that says which part a solution falls to; none if it must be whole.
         places: where it stands in patterns.
         reason: why the query must be evaluated as a whole.
+        branches: how many branches of a union fall to parts, if there is no such variable.
     """
 
     key: Variable | None
     places: tuple[str, ...] = ()
     reason: str = ""
+    branches: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the query must be evaluated as a whole."""
+        return self.key is None and not self.branches
 
 
 def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
@@ -73,7 +82,48 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
     for key in _candidates(plan):
         if _Keyed(key, _sees_windows(plan)).is_answer(plan.query.pattern):
             return Partitioning(key, _places(plan.query.pattern, key))
+    if _is_by_stream(plan):
+        return Partitioning(None, branches=len(branches_of(plan.pattern)))
     return Partitioning(None, reason="its patterns are not all joined on one variable")
+
+
+def part_of(plan: Plan, part: int, parts: int) -> Plan:
+    """A plan of which only the branches are left that fall to a part."""
+    mine = branches_of(plan.pattern)[part::parts]
+    nothing = Values(possible_in_order(plan.pattern), ())
+    return replace(plan, rewritten=Union(mine) if mine else nothing)
+
+
+def streams_of(plan: Plan) -> frozenset[Iri]:
+    """The streams that a plan reads by the names of windows."""
+    names = {each.name for each in everywhere(plan.pattern) if isinstance(each, Window)}
+    return frozenset(window.stream for window in plan.windows if window.name in names)
+
+
+def _is_by_stream(plan: Plan) -> bool:
+    """Whether a query is a union of branches that each read windows of their own, by name."""
+    branches = branches_of(plan.pattern)
+    operators = list(everywhere(plan.pattern))
+    named = [each.name for each in operators if isinstance(each, Window)]
+    tested = any(isinstance(part, Exists) for each in operators for part in _parts(each))
+    return (
+        len(branches) > 1
+        and len(set(named)) > 1
+        and all(isinstance(name, Iri) for name in named)
+        and not tested
+        and not (_sees_windows(plan) and any(map(_has_default_patterns, branches)))
+    )
+
+
+def _has_default_patterns(operator: Operator) -> bool:
+    """Whether triple patterns stand outside any GRAPH and WINDOW."""
+    match operator:
+        case Bgp(patterns):
+            return bool(patterns)
+        case Graph() | Window():
+            return False
+        case _:
+            return any(map(_has_default_patterns, inputs(operator)))
 
 
 def partitioning_of(query: Query) -> Partitioning:
@@ -87,7 +137,7 @@ def partitioning_of(query: Query) -> Partitioning:
         )
         for window in query.windows
     )
-    return partitioning(Plan("", query, windows))
+    return partitioning(Plan("", query, windows, rewritten=optimised(query)))
 
 
 _EVERY = Iri("urn:every-stream")

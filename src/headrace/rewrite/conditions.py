@@ -10,16 +10,8 @@ from headrace.algebra.expressions import (
     Timestamp,
     Variable,
 )
-from headrace.algebra.operators import (
-    Distinct,
-    Extend,
-    Filter,
-    Group,
-    Operator,
-    Project,
-    Service,
-)
-from headrace.algebra.scope import Variables, certain, mentioned, possible
+from headrace.algebra.operators import Operator, Service
+from headrace.algebra.scope import certain, mentioned, possible
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.evaluate import is_volatile
 
@@ -73,28 +65,6 @@ def is_about(expression: Expression, operator: Operator, *others: Operator) -> b
         and variables <= certain(operator)
         and all(variables.isdisjoint(possible(other)) for other in others)
     )
-
-
-def is_distinct(operator: Operator) -> bool:
-    """Whether the solutions of an operator differ by themselves."""
-    match operator:
-        case Distinct() | Group():
-            return True
-        case Project(source, variables):
-            return _group_keys(source) <= set(variables)
-        case _:
-            return False
-
-
-def _group_keys(operator: Operator) -> Variables:
-    """The keys of the groups that an operator gives, or else what no projection has."""
-    match operator:
-        case Filter(_, source) | Extend(source):
-            return _group_keys(source)
-        case Group(_, keys):
-            return frozenset(keys)
-        case _:
-            return frozenset({Variable("_:no group")})
 
 
 def cost(expression: Expression) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.algebra.operators import Distinct, Operator
-from headrace.rewrite.conditions import is_distinct
+from headrace.rewrite.branches import is_distinct
 
 
 def drop_needless_distinct(operator: Operator) -> Operator:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.algebra.operators import Distinct, Operator, Project, Union
-from headrace.rewrite.conditions import is_distinct
+from headrace.algebra.operators import Distinct, Operator, Union
+from headrace.rewrite.branches import branches_of, is_distinct
 
 
 def push_distinct_into_union(operator: Operator) -> Operator:
@@ -12,13 +12,11 @@ def push_distinct_into_union(operator: Operator) -> Operator:
     DISTINCT (P1 UNION P2)  ->  DISTINCT ((DISTINCT P1) UNION (DISTINCT P2))
     """
     match operator:
-        case Distinct(Union(branches)) if not all(map(is_distinct, branches)):
-            return Distinct(Union(tuple(map(_once, branches))))
-        case Distinct(Project(Union(branches), variables)):
-            projected = tuple(Project(branch, variables) for branch in branches)
-            return push_distinct_into_union(Distinct(Union(projected)))
-        case _:
-            return operator
+        case Distinct(source) if not is_distinct(source):
+            branches = branches_of(source)
+            if len(branches) > 1 and not all(map(is_distinct, branches)):
+                return Distinct(Union(tuple(map(_once, branches))))
+    return operator
 
 
 def _once(branch: Operator) -> Operator:
