@@ -95,6 +95,9 @@ class _Growing:
     def add(self, more: Elements) -> None:
         """Add elements that came after the others; who has those keeps them as they were."""
         known, number = len(self.elements), len(self.elements) + len(more)
+        if known == 0:
+            self.elements = more  # there may never be others
+            return
         if number > self._room.shape[1]:
             self._room = np.empty((4, 2 * number), np.int64)
             self._put(self.elements, 0)

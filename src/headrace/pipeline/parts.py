@@ -181,7 +181,9 @@ class _Worker:
         self, whole: Arrivals, terms: pl.DataFrame, due: Due, share: Share | None
     ) -> Arrivals:
         statements = owned(whole.statements, due, share)
-        self.dictionary.learn(terms.join(used_ids(statements), on=ID, how="semi"))
+        if share is not None:
+            terms = terms.join(used_ids(statements), on=ID, how="semi")
+        self.dictionary.learn(terms)
         return replace(whole, statements=statements)
 
     def _key(self, name: str, stream: Iri, due: Due, share: Share | None) -> _Key:
