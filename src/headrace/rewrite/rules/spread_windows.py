@@ -37,7 +37,9 @@ def _spread(operator: Operator, known: Known) -> Operator:
         case Union() | Filter() | Project():
             below = tuple(_spread(source, known) for source in inputs(operator))
             return with_inputs(operator, below)
-        case Window(Variable() as name, source, None) if name not in possible(source):
+        case Window(Variable() as name, source, None) if known.windows and name not in possible(
+            source
+        ):
             names = dict.fromkeys(window.name for window in known.windows)
             branches = tuple(Extend(Window(each, source), name, each) for each in names)
             return branches[0] if len(branches) == 1 else Union(branches)
