@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from headrace.algebra.operators import Operator
 from headrace.algebra.query import Query
 from headrace.algebra.scope import certain, possible
+from headrace.algebra.walk import within
 from headrace.errors import InternalError, SettingError
 from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
-
-_MOST_PASSES: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def optimised(
     """
     chosen = _switched(query, rules)
     pattern, known = query.pattern, Known.of(query, predicates)
-    for _ in range(_MOST_PASSES):
+    for _ in range(_most_passes(pattern)):
         before = pattern
         for rule in chosen:
             made = rule.rewrite(pattern, known)
@@ -71,6 +69,11 @@ def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
             raise SettingError(f"there is no rule '{name}'; there are {names}")
         wanted[name] = on
     return [rule for rule in rules if wanted[rule.name]]
+
+
+def _most_passes(pattern: Operator) -> int:
+    """How often rules can be of use: a condition goes down at least one level in each pass."""
+    return 30 + sum(1 for _ in within(pattern))
 
 
 def _check(rule: Rule, before: Operator, after: Operator) -> None:
