@@ -6,6 +6,7 @@
 #   make bench   set up, then the benchmarks, but for those that run for minutes (latency, soak)
 #   make long    set up, then the tests that take minutes each: clusters, brokers, kills, every fault
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph
+#   make pictures  set up, then draw the pictures of the documentation again
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -14,9 +15,11 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
 # Java is brought along only where there is none that Spark can use.
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
+BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
+SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz clean
+.PHONY: demo test check lint types bench long fuzz pictures clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -43,6 +46,13 @@ fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
 	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py
 
+pictures: $(STAMP)
+	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg
+	$(BIN)/headrace explain $(BROKER) --format svg --graph rewritten --out docs/img/broker-rewritten.svg
+	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
+	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
+	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Headrace needs Python 3.11 or newer, and $(PYTHON) is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -53,5 +63,5 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .brokers build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .brokers .browser build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,6 +31,7 @@ from headrace.rdf.formats import Format
 from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read
 from headrace.results.table import Table
+from headrace.rewrite.optimise import optimised
 
 SHOP = "http://shop.example/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -146,7 +147,7 @@ def main() -> None:
     for name, body in QUERIES.items():
         query = parse(PREFIX + body).query
         counted = partial(rows_of, store, PREFIX + body)
-        solve = partial(evaluate, query.pattern, data, around)
+        solve = partial(evaluate, optimised(query), data, around)
         rows = solve().height
         assert rows == counted(), name
         figure = {

@@ -76,8 +76,12 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         (["check", "ASK {}", "--set", "profile=x"], "'profile' is sparql, csparql"),
         (["explain", "ASK {"], "the query ends too early"),
         (
+            ["explain", "ASK {}", "--format", "json", "--graph", "operators"],
+            "--graph goes with --format text, mermaid or svg, not with json",
+        ),
+        (
             ["bench", "nothing"],
-            "unknown benchmark 'nothing'; known are decode, kernel, latency, parse, soak,",
+            "unknown benchmark 'nothing'; known are csparql, decode, kernel, latency, parse, soak,",
         ),
     ],
 )
@@ -122,8 +126,22 @@ def test_explain_as_json(query: Path) -> None:
         }
     ]
     assert explained["semantics"]["bounds"] == "(]"
-    assert explained["variables"] == {"certain": [], "possible": ["n"]}
+    assert explained["variables"] == {"certain": ["n"], "possible": ["n"]}
     assert explained["stages"][0]["stage"] == "parsed"
+
+
+def test_explain_draws_graphs(query: Path, tmp_path: Path) -> None:
+    assert headrace("explain", str(query), "--format", "svg").output.startswith("<svg ")
+    chart = headrace("explain", str(query), "--format", "mermaid", "--graph", "denotational")
+    assert chart.output.startswith("flowchart LR")
+    assert "Stream: ex:s" in headrace("explain", str(query), "--graph", "operators").output
+    file = tmp_path / "query.mmd"
+    written = headrace("explain", str(query), "--format", "mermaid", "--out", str(file))
+    assert (written.exit_code, written.output) == (0, "")
+    assert file.read_text("utf-8").startswith("flowchart BT")
+    failed = headrace("explain", str(query), "--out", str(tmp_path))
+    assert failed.exit_code == 1
+    assert f"cannot write {tmp_path}: Is a directory" in failed.stderr
 
 
 def test_notes_are_shown() -> None:

@@ -23,6 +23,7 @@ LAYERS = (
     {"functions", "dialects", "reasoning"},
     {"rewrite"},
     {"planning"},
+    {"graphs"},
     {"kernel"},
     {"background"},
     {"sinks", "ingest"},
@@ -34,6 +35,8 @@ LAYERS = (
     {"testing"},
     {"scenarios"},
     {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
+    {"observing"},
+    {"explaining"},
     {"cli"},
     {"__main__"},
 )

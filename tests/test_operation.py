@@ -12,6 +12,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -192,6 +193,9 @@ def test_a_line_says_rates_lag_batch_state_late_and_rejected() -> None:
         figures(elements=5_000, batch=10, seconds=1.0, row_count=60), moment=300.0, now=9.0
     )
     assert "lag" not in Account(live=False).line(after, moment=1.0, now=9.0)
+    skipping = {"q": QueryState("", Progress(), skipped=1_234)}
+    behind = replace(after, manifest=replace(after.manifest, queries=skipping))
+    assert Account().line(behind, moment=1.0, now=9.0).endswith("2 rejected, 1,234 skipped")
 
 
 def test_lines_come_every_few_seconds_and_not_if_quiet() -> None:

@@ -50,6 +50,23 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A semantics setting; may be repeated."),
 ]
+Streams = Annotated[
+    list[str] | None,
+    typer.Option("--stream", metavar="IRI=SOURCE", help="A stream; may be repeated."),
+]
+Static = Annotated[
+    list[str] | None,
+    typer.Option("--static", metavar="[IRI=]FILE", help="Static data, of a graph; repeatable."),
+]
+
+ServiceAllow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
+]
+ServicePrivate = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
+]
 
 
 class Format(StrEnum):
@@ -57,6 +74,16 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    MERMAID = "mermaid"
+    SVG = "svg"
+
+
+class Shown(StrEnum):
+    """Which graph of a query explain shows."""
+
+    OPERATORS = "operators"
+    REWRITTEN = "rewritten"
+    DENOTATIONAL = "denotational"
 
 
 @app.callback(invoke_without_command=True)
@@ -112,27 +139,28 @@ def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) 
 
 
 @app.command()
-def explain(
+def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     query: OneQuery,
     dialect: Dialect = None,
     settings: Settings = None,
     output: Annotated[Format, typer.Option("--format", help="How to answer.")] = Format.TEXT,
+    graph: Annotated[
+        Shown | None, typer.Option(help="A graph of the query: of operators if drawn, else none.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it; else the terminal.")
+    ] = None,
+    stream: Streams = None,
+    static: Static = None,
 ) -> None:
-    """Show what a query means: its profile, its windows and its algebra."""
-    import json  # noqa: PLC0415
-
-    from headrace.planning.explain import as_json, as_text  # noqa: PLC0415
+    """Show what a query means, how it is rewritten, what it costs over data, or a graph of it."""
+    from headrace.explaining import Over, explained, write  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-    shown = (parsed.query, parsed.dialect, parsed.profile.name)
-    if output is Format.JSON:
-        notes = [note.text for note in parsed.notes]
-        typer.echo(json.dumps({**as_json(*shown), "notes": notes}, indent=2))
-    else:
-        typer.echo(as_text(*shown))
-        for note in parsed.notes:
-            typer.echo(f"\nnote: {note.text}\n{note.at}".rstrip())
+        over = Over(tuple(stream or ()), tuple(static or ()), settings_of(settings or []))
+        shown = explained(parsed, output.value, None if graph is None else graph.value, over)
+        write(shown, out) if out else written(shown)
 
 
 class Runner(StrEnum):
@@ -145,14 +173,8 @@ class Runner(StrEnum):
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     queries: Queries,
-    stream: Annotated[
-        list[str] | None,
-        typer.Option("--stream", metavar="IRI=SOURCE", help="A stream; may be repeated."),
-    ] = None,
-    static: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[IRI=]FILE", help="Static data, of a named graph; repeatable."),
-    ] = None,
+    stream: Streams = None,
+    static: Static = None,
     out: Annotated[
         list[str] | None,
         typer.Option(
@@ -197,14 +219,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = False,
     dialect: Dialect = None,
     settings: Settings = None,
-    service_allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
-    ] = None,
-    service_private: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
-    ] = None,
+    service_allow: ServiceAllow = None,
+    service_private: ServicePrivate = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
     ] = None,
@@ -285,17 +301,11 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "--format", help="table, json, xml, csv or tsv; turtle, ntriples or nquads for graphs."
         ),
     ] = "",
-    service_allow: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
-    ] = None,
+    service_allow: ServiceAllow = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which the query is given up.", min=0)
     ] = None,
-    service_private: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
-    ] = None,
+    service_private: ServicePrivate = None,
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
@@ -365,9 +375,16 @@ def bench(
 
 def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
     """A query that the command line names: a file, a text, or what standard input holds."""
+    from headrace.rewrite.optimise import check_switches  # noqa: PLC0415
+
+    parsed = _parsed(query, dialect, settings_of(settings or []))
+    check_switches(parsed.query)
+    return parsed
+
+
+def _parsed(query: str, dialect: str | None, chosen: dict[str, str]) -> Parsed:
     from headrace.dialects import EXTENSIONS, parse  # noqa: PLC0415
 
-    chosen = settings_of(settings or [])
     if query == "-":
         text = _decoded(sys.stdin.buffer.read(), "standard input")
         return parse(text, dialect, name="standard input", settings=chosen)

@@ -19,6 +19,7 @@ from headrace.dialects.settings import duration
 from headrace.errors import SettingError, listing, nearest
 from headrace.functions.table import Functions
 from headrace.inline import (
+    LOG,
     Counters,
     InlineRunner,
     LateElement,
@@ -29,24 +30,25 @@ from headrace.inline import (
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluations import evaluations
+from headrace.kernel.overload import Paces, check_live
 from headrace.kernel.reports import Report
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.standing import Around, InstantError
 from headrace.kernel.step import Kernel, Results
-from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
+from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, runner_kind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
-from headrace.pipeline.streams import declared, files_of
+from headrace.pipeline.streams import declared
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.terms import Iri
 from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
 from headrace.sinks.memory import ReportSink
-from headrace.sources import interleaved
+from headrace.sources import files_named, interleaved
 from headrace.store import Store
 from headrace.stream import Stream
 
@@ -90,7 +92,8 @@ class Engine:
             max_rows: how many rows any part of an evaluation may make.
             timeout: how many seconds an evaluation may take.
             live: whether empty windows are reported up to the watermark even if nothing follows.
-            clock: the present in microseconds, which says in a live run what is too far ahead.
+            clock: the present in microseconds, which says in a live run what is too far ahead, and
+                whether steps take too long.
             checkpoint: the directory where `run` keeps how far it has come.
             seed: of the ids of terms; with a checkpoint, the seed is that of the checkpoint.
 
@@ -189,6 +192,8 @@ class Engine:
         query = Query(name, parsed, settings or {})
         plan = self._plan(query)
         plans = [*map(self._plan, self._queries.values()), plan]
+        if self._clock is None:
+            check_live(plan)
         self._check_names(plan)
         in_step_order(plans)
         if self._runner is not None:
@@ -219,7 +224,10 @@ class Engine:
         delays = {iri: each.delay for iri, each in self._streams.items() if each.delay is not None}
         if "delay" in {**self.settings, **query.settings}:
             delays = {}  # what a run is told goes before what a stream declares
-        return make_plan(parsed.query, query.name, streams, delays, parsed.source)
+        return query.planned(
+            (streams, tuple(sorted(delays.items()))),
+            lambda: make_plan(parsed.query, query.name, streams, delays, parsed.source),
+        )
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -324,7 +332,7 @@ class Engine:
         if not any(stream.sources for stream in self._streams.values()):
             raise SettingError("no stream has a source to run from: stream(IRI, source='cars.tnq')")
         if runner is not None or self.checkpoint is not None:
-            kind = _runner_kind(runner or RunnerKind.INLINE)
+            kind = runner_kind(runner or RunnerKind.INLINE)
             launch = Launch(kind, master, interval=None if once else INTERVAL)
             self._run_deployed(launch, partitions, progress or (lambda _text: None))
             return
@@ -333,7 +341,7 @@ class Engine:
                 "a run that goes on needs a runner: run(once=False, runner='inline'), or 'spark'"
             )
         sources = {
-            iri: [path for source in stream.sources for path in _files(source)]
+            iri: [path for source in stream.sources for path in files_named(source)]
             for iri, stream in self._streams.items()
             if stream.sources
         }
@@ -352,12 +360,16 @@ class Engine:
         """Run with what is kept in a checkpoint, which is a temporary one if there is none."""
         sources = {iri: list(map(declared, each.sources)) for iri, each in self._streams.items()}
         self._check_deployable(launch)
+        plans, paces = self.plans(), Paces()
 
         def tell(manifest: Manifest, _told: Told) -> None:
             self._came = manifest.streams
             for name, state in manifest.queries.items():
                 if name in self._queries:
                     self._queries[name].error = state.failure
+            known = {name: state.pace for name, state in manifest.queries.items()}
+            for warning in paces.changes(plans if self.live else (), known):
+                LOG.warning(warning)
             progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
 
         with ExitStack() as stack:
@@ -369,7 +381,7 @@ class Engine:
             sink = ReportSink(self._deliver)
             setup = setup_of(
                 deployment,
-                self.plans(),
+                plans,
                 sources,
                 around,
                 sinks={"engine": sink},
@@ -412,7 +424,9 @@ class Engine:
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed."""
         self._refresh()
-        self._publish(self.runner.step())
+        results = self.runner.step()
+        with self.runner.watch.stage("deliver"):
+            self._publish(results)
         self._refresh()  # a callback may have added static data, whose terms must be kept
         self.runner.forget()
 
@@ -471,21 +485,6 @@ class Engine:
     def rejected(self) -> list[RejectedElement]:
         """What could not be taken, and why."""
         return self._runner.rejected if self._runner else []
-
-
-def _runner_kind(name: str) -> RunnerKind:
-    try:
-        return RunnerKind(name)
-    except ValueError:
-        known = listing(RunnerKind, "and")
-        raise SettingError(f"there is no runner '{name}'; there are {known}") from None
-
-
-def _files(source: str) -> list[Path]:
-    found = declared(source)
-    if found.kind != "file":
-        raise SettingError(f"in this process streams are read from files, not from '{source}'")
-    return files_of(found.place)
 
 
 def _names(iris: Iterable[str]) -> str:

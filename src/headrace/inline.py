@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import polars as pl
 import xxhash
 
-from headrace.algebra.reporting import DAY, BlankNodes, Semantics
+from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
 from headrace.errors import DataError, SettingError
 from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
@@ -22,7 +24,9 @@ from headrace.kernel.columns import (
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
+from headrace.kernel.overload import Paces
 from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.pipeline.timing import Stopwatch
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
@@ -32,6 +36,8 @@ from headrace.rdf.scopes import Scope
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.terms import Iri, Quad
 
+LOG: Final = logging.getLogger("headrace")
+"""Where a run in this process says what is not wrong, but should be known."""
 _SIZE = "size"
 
 
@@ -293,7 +299,7 @@ class InlineRunner:
     """Drives a kernel with what is pushed to its streams."""
 
     def __init__(self, kernel: Kernel, clock: Callable[[], int] | None = None) -> None:
-        """Begin with no streams; with a clock, the run is live."""
+        """Begin with no streams; with a clock, which counts microseconds, the run is live."""
         self.kernel = kernel
         self.clock = clock
         self.feeds: dict[Iri, StreamFeed] = {}
@@ -302,6 +308,8 @@ class InlineRunner:
         self._position = 0
         self._owes = False
         self._began = None if clock is None else clock()
+        self._paces = Paces()
+        self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
 
     def feed(self, stream: Iri, plans: Sequence[Plan] = ()) -> StreamFeed:
         """The way into a stream; what its queries declare decides what it takes."""
@@ -343,10 +351,16 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
-        results = self._noted(self.kernel.step(self._batch()))
+        with self.watch.stage("kernel"):
+            results = self._noted(self.kernel.step(self._batch()))
+        self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
         self._owes = True
+        queries = self.kernel.queries
+        paces = {query.plan.name: query.pace for query in queries}
+        for warning in self._paces.changes([query.plan for query in queries], paces):
+            LOG.warning(warning)
         return results
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.deploying import received, topics_of, watching
-from headrace.errors import SettingError
+from headrace.errors import SettingError, listing
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
@@ -31,6 +31,19 @@ class RunnerKind(StrEnum):
 
     SPARK = "spark"
     INLINE = "inline"
+
+
+def runner_kind(name: str) -> RunnerKind:
+    """The kind of a runner by its name.
+
+    Raises:
+        SettingError: there is none of that name.
+    """
+    try:
+        return RunnerKind(name)
+    except ValueError:
+        known = listing(RunnerKind, "and")
+        raise SettingError(f"there is no runner '{name}'; there are {known}") from None
 
 
 @dataclass(frozen=True, slots=True)

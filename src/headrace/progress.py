@@ -66,7 +66,8 @@ class Account:
         parts = [f"{figures.elements:,} elements", *self._rates(moment)]
         parts += [] if lag is None else [f"lag {_time(lag)}"]
         parts += [f"batch {_time(figures.batch_seconds)}", f"state {_size(figures.state)}"]
-        return ", ".join([*parts, f"{late:,} late", f"{rejected:,} rejected"])
+        parts += [f"{late:,} late", f"{rejected:,} rejected"]
+        return ", ".join(parts + ([f"{figures.skipped:,} skipped"] if figures.skipped else []))
 
     def _take(self, figures: Figures, moment: float) -> None:
         before = self._before or Figures()

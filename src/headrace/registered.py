@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 
 from headrace.dialects import Parsed
+from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
 
 
@@ -23,6 +24,13 @@ class Query:
         self._callbacks: list[Callable[[Evaluation], None]] = []
         self._news = asyncio.Event()
         self._ended = False
+        self._plan: tuple[Hashable, Plan] | None = None
+
+    def planned(self, given: Hashable, make: Callable[[], Plan]) -> Plan:
+        """Its plan, which is made once as long as the same is given."""
+        if self._plan is None or self._plan[0] != given:
+            self._plan = (given, make())
+        return self._plan[1]
 
     def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
         """Call a function with each evaluation from now on, instead of keeping it."""

@@ -19,6 +19,7 @@ from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
+from headrace.kernel.overload import Paces
 from headrace.kernel.standing import Around
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
@@ -33,6 +34,7 @@ from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticFile, StaticFiles
 from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
 from headrace.pipeline.tables import unwritable
+from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
 from headrace.rdf.ids import term_id
 from headrace.sinks.opening import open_sinks
@@ -96,6 +98,7 @@ class Outcome:
         stopped: the queries that stopped, and why.
         reasons: why the first elements could not be taken, in this run.
         ended: whether it ended by itself: not if it was stopped.
+        skipped: how many due instants were skipped.
     """
 
     evaluations: int
@@ -104,6 +107,7 @@ class Outcome:
     stopped: Mapping[str, str]
     reasons: Sequence[str] = ()
     ended: bool = True
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,8 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             deployment.seed,
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
-        hearing = _Hearing(deployment.layout, voice, watchers)
+        plans = () if job.once else engine.plans()  # only a live run has to keep up
+        hearing = _Hearing(deployment.layout, voice, watchers, plans)
         around = _Around(engine.around(), static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -170,9 +175,13 @@ def run_job(job: Job, voice: Voice) -> Outcome:
 class _Hearing:
     """Hears of each batch, and passes on what others want to know of it."""
 
-    def __init__(self, layout: Layout, voice: Voice, watchers: Sequence[Watch]) -> None:
+    def __init__(
+        self, layout: Layout, voice: Voice, watchers: Sequence[Watch], plans: Sequence[Plan]
+    ) -> None:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
+        self._paces = Paces()
+        self._plans = plans
         self._layout = layout
         self._voice = voice
         self._watchers = [*watchers, voice.watch]
@@ -180,6 +189,9 @@ class _Hearing:
     def __call__(self, manifest: Manifest, told: Told) -> None:
         more = _SHOWN - len(self.reasons)
         self.reasons += told.rejected["reason"].head(more).to_list() if more else []
+        paces = {name: state.pace for name, state in manifest.queries.items()}
+        for warning in self._paces.changes(self._plans, paces):
+            self._voice.note(warning)
         self._voice.tell(manifest, told)
         figures = figures_of(self._layout, manifest, told.spent if self.at_work else {})
         for watch in self._watchers:
@@ -340,6 +352,7 @@ def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: b
         {name: each.failure for name, each in states.items() if each.failure},
         reasons,
         ended,
+        sum(each.skipped for each in states.values()),
     )
 
 
@@ -358,7 +371,8 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
-    yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}"
+    skipped = f", {_counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
+    yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
     late = rejected = 0
     for iri in job.streams:
         counters = outcome.counters.get(iri, Counters())

@@ -10,6 +10,7 @@ from pathlib import Path
 from headrace.errors import SettingError
 from headrace.inline import InlineRunner, Place, StreamFeed
 from headrace.pipeline.cutting import PIECE, cut
+from headrace.pipeline.streams import declared, files_of
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
@@ -26,6 +27,18 @@ class FilePart:
     def push(self, runner: InlineRunner, feed: StreamFeed) -> None:
         """Give it to a stream."""
         runner.push_data(feed, self.data, self.form, self.place)
+
+
+def files_named(source: str) -> list[Path]:
+    """The files that a source names.
+
+    Raises:
+        SettingError: it is none of files, or there are none.
+    """
+    found = declared(source)
+    if found.kind != "file":
+        raise SettingError(f"in this process streams are read from files, not from '{source}'")
+    return files_of(found.place)
 
 
 def interleaved(

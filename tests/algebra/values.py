@@ -71,12 +71,14 @@ from headrace.algebra.reporting import (
     Contents,
     Emit,
     Every,
+    Keep,
     NonEmpty,
     OnArrival,
     OnChange,
     OnClose,
     Order,
     Semantics,
+    Skip,
 )
 from headrace.algebra.windows import (
     AllWindow,
@@ -221,6 +223,7 @@ semantics = st.builds(
     stream_delays=tuples(st.tuples(texts, durations)),
     assert_quoted=st.booleans(),
     switched_rules=tuples(st.tuples(names, st.booleans())),
+    overload=st.one_of(st.builds(Keep), st.builds(Skip, durations)),
 )
 quads = st.builds(
     TemplateQuad,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.dialects import parse
+from headrace.planning.limits import Limit
 from headrace.planning.plan import make_plan
 from headrace.planning.wanted import Shape, wanted_shapes
 from headrace.rdf.terms import Iri, Literal
@@ -39,6 +40,16 @@ def shapes(*texts: str) -> set[Shape] | None:
             "{ ?x <x:p> ?y FILTER (timestamp(?x, <x:q>, ?y) > 1) }",
             {Shape(None, P), Shape(None, Q)},
         ),
+        (
+            "{ ?x <x:p> ?y . ?x <x:q> ?z FILTER (?y > 5 && 7.5 >= ?z && ?y != ?z) }",
+            {Shape(None, P, None, (Limit(">", 5),)), Shape(None, Q, None, (Limit("<=", 7.5),))},
+        ),
+        (
+            "{ ?x <x:p> ?y OPTIONAL { ?x <x:q> ?z } FILTER (?z > 5) }",
+            {Shape(None, P), Shape(None, Q)},
+        ),
+        ("{ ?x <x:p> ?y FILTER (?y > 5 || ?y < 2) }", {Shape(None, P)}),
+        ("{ ?x <x:p> ?y FILTER (?y > 12345678901234567) }", {Shape(None, P)}),
     ],
 )
 def test_what_a_pattern_can_ask_for(pattern: str, expected: set[Shape] | None) -> None:
@@ -47,6 +58,14 @@ def test_what_a_pattern_can_ask_for(pattern: str, expected: set[Shape] | None) -
 
 def test_describe_can_ask_for_anything() -> None:
     assert shapes(f"DESCRIBE ?x {STREAM} WHERE {{ ?x <x:p> ?y }}") is None
+
+
+def test_limits_can_be_left_to_the_evaluation() -> None:
+    query = parse(
+        f"SELECT * {STREAM} WHERE {{ ?x <x:p> ?y FILTER (?y > 5) }}",
+        settings={"rules.filter_while_decoding": "off"},
+    ).query
+    assert wanted_shapes([make_plan(query)], Iri("x:s")) == (Shape(None, P),)
 
 
 def test_several_queries_ask_for_all_of_theirs() -> None:

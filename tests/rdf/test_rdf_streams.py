@@ -297,6 +297,7 @@ def test_bad_lines_do_not_part_results_but_anything_else_does() -> None:
         ("", 1),
         ('{"time": 1}', 3),
         ('{"at": 1, "row": null}', 3),
+        ('{"at": 1, "skipped": true}', 3),
     ):
         data = f"{first}\n{between}\n{second}\n".encode()
         found = read_stream(data, Format.NDJSON, on_error=lambda _: None)
@@ -315,6 +316,7 @@ def test_quoted_triples_in_results_are_triple_terms_of_rdf12() -> None:
         ('"row": {"x": {"type": "uri", "value": "x:a"}}', "only what CONSTRUCT and DESCRIBE give"),
         ('"boolean": true', "found 'boolean'"),
         ('"error": "x"', "found the error of an evaluation"),
+        ('"skipped": false', "found neither"),
         ('"windows": {}', "found neither"),
         ('"triple": [1, 2]', "a list of three terms"),
         ('"triple": [1, 2, 3]', "an object of JSON for a term"),

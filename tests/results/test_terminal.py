@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
 from headrace.rdf.vocabulary import XSD_DATE_TIME, XSD_DECIMAL
+from headrace.results.evaluations import Evaluation
 from headrace.results.formats import ResultFormat
 from headrace.results.table import Table
-from headrace.results.terminal import short, terminal_parts
+from headrace.results.terminal import evaluation_text, short, terminal_parts
 from headrace.results.writing import result_text
 
 TABLE = Table(
@@ -61,3 +62,9 @@ def test_what_a_terminal_would_obey_is_not_sent_to_it() -> None:
     )
     table = Table(("a\x07",), ((None,),))
     assert "\x07" not in result_text(table, ResultFormat.TABLE)
+
+
+def test_a_skipped_instant_is_not_said_to_have_no_answer() -> None:
+    skipped = Evaluation("q", 5_000_000, skipped=True)
+    assert evaluation_text(skipped) == "q at 1970-01-01T00:00:05Z: skipped\n"
+    assert not skipped.is_empty

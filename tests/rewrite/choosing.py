@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from headrace.algebra.query import Query
-from headrace.rewrite.optimise import optimised
+from headrace.rewrite.optimise import PHYSICAL, optimised
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
 
@@ -35,6 +35,7 @@ def choices(queries: Iterable[Query]) -> Iterator[tuple[str, Rules]]:
 
 
 def switched(rules: Rules) -> Mapping[str, str]:
-    """The settings that leave only some rules on."""
-    chosen = {rule.name for rule in rules}
-    return {f"rules.{rule.name}": "on" if rule.name in chosen else "off" for rule in RULES}
+    """The settings that leave only some rules on; without any, nothing else is made better."""
+    chosen = {rule.name for rule in rules} | set(PHYSICAL if rules else ())
+    names = [*(rule.name for rule in RULES), *PHYSICAL]
+    return {f"rules.{name}": "on" if name in chosen else "off" for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ def report(  # noqa: PLR0913 - a report has as many parts
     seqs: Sequence[int] | None = None,
     windows: Windows = (),
     errors: Mapping[int, str] | None = None,
+    skipped: Iterable[int] = (),
 ) -> Report:
     names = list(term_columns(form))
     columns = {
@@ -54,6 +55,7 @@ def report(  # noqa: PLR0913 - a report has as many parts
         tuple((name, _span(opens, closes)) for name, opens, closes in windows),
         frame if rows else pl.DataFrame(schema={INSTANT: pl.Int64}),
         dict(errors or {}),
+        frozenset(skipped),
     )
 
 
@@ -110,6 +112,8 @@ def reports(draw: st.DrawFn, form: Form, query: str = "q") -> Report:
         for instant in range(size)
         for row in draw(st.lists(emitted_rows(form), max_size=most))
     ]
+    errors = {} if size == 0 else draw(st.dictionaries(st.integers(0, size - 1), texts))
+    silent = sorted(set(range(size)) - {instant for instant, _ in rows} - set(errors))
     return report(
         form,
         draw(several),
@@ -117,7 +121,8 @@ def reports(draw: st.DrawFn, form: Form, query: str = "q") -> Report:
         query=query,
         seqs=draw(seqs),
         windows=draw(st.lists(st.tuples(names, edges, edges), max_size=3)),
-        errors={} if size == 0 else draw(st.dictionaries(st.integers(0, size - 1), texts)),
+        errors=errors,
+        skipped=draw(st.sets(st.sampled_from(silent))) if silent else (),
     )
 
 

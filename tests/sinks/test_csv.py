@@ -87,6 +87,16 @@ def test_what_a_cell_cannot_hold_is_quoted() -> None:
     )
 
 
+def test_a_skipped_instant_says_so_where_errors_stand() -> None:
+    found = report(SELECT, [0, 1_000, 2_000], [(2, (A, B))], errors={1: "no"}, skipped=[0])
+    assert written({"q": SELECT}, [found]).split("\r\n")[1:] == [
+        "q,0,0,,,skipped",
+        "q,1,0,,,no",
+        "q,2,0,x:a,x:b,",
+        "",
+    ]
+
+
 def test_a_variable_like_a_column_of_the_table_keeps_its_question_mark() -> None:
     form = Select(tuple(map(Variable, ("query", "seq", "error", "x"))))
     found = report(form, [0], [(0, (A, B, None, A))])
@@ -104,9 +114,9 @@ def cells(evaluation: Evaluation) -> list[dict[str, str]]:
         "query": evaluation.query,
         "at": milliseconds(evaluation.at),
         "seq": str(evaluation.seq),
-        "error": evaluation.error or "",
+        "error": "skipped" if evaluation.skipped else evaluation.error or "",
     }
-    if evaluation.error is not None:
+    if evaluation.error is not None or evaluation.skipped:
         return [head]
     rows: list[dict[str, Term | None]] = [dict(each) for each in evaluation.bindings()]
     for quad in evaluation.quads:

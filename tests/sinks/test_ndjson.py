@@ -50,6 +50,21 @@ def test_rows_empty_evaluations_and_errors_stand_in_the_order_of_the_instants() 
     ]
 
 
+def test_a_skipped_instant_is_a_line_that_says_so() -> None:
+    found = report(
+        SELECT,
+        [1_000_000, 2_000_000],
+        [(1, (A, None))],
+        windows=[("w", [0, 0], [0, 0])],
+        skipped=[0],
+    )
+    lines = ndjson_text(found, SELECT)
+    assert lines == defined(found, SELECT)
+    assert lines[0] == (
+        '{"query": "q", "at": 1000, "seq": 0, "windows": {"w": [0, 0]}, "skipped": true}'
+    )
+
+
 @pytest.mark.parametrize(
     "term",
     [

@@ -47,8 +47,9 @@ def test_parts_are_one_table(tmp_path: Path) -> None:
     table = pl.read_parquet(path / "*.parquet")
     assert table.columns == [
         *("query", "at", "seq", "windows", "x", "y", "boolean"),
-        *("subject", "predicate", "object", "graph", "empty", "error"),
+        *("subject", "predicate", "object", "graph", "empty", "error", "skipped"),
     ]
+    assert table["skipped"].to_list() == [False] * 6
     assert table["at"].dtype == pl.Datetime("us", "UTC")
     shown = table.select("query", "seq", "x", "y", "boolean", "object", "graph", "empty", "error")
     assert shown.rows() == [
@@ -68,6 +69,18 @@ def test_parts_are_one_table(tmp_path: Path) -> None:
     assert empty["at"] == AT.replace(second=1, microsecond=500_001)
     assert empty["windows"][0]["opens"] is None
     assert last["windows"] == []
+
+
+def test_a_skipped_instant_is_neither_empty_nor_an_error(tmp_path: Path) -> None:
+    sink = opened(tmp_path / "out.parquet")
+    sink.write("0", [report(SELECT, [0, 1, 2], [(2, (A, B))], skipped=[0])])
+    sink.close()
+    table = pl.read_parquet(tmp_path / "out.parquet" / "*.parquet")
+    assert table.select("x", "empty", "error", "skipped").rows() == [
+        (None, False, None, True),
+        (None, True, None, False),
+        ("<x:a>", False, None, False),
+    ]
 
 
 def test_terms_are_dictionary_encoded(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ def test_statements_stand_behind_their_instant() -> None:
     )
 
 
+def test_a_skipped_instant_is_a_comment() -> None:
+    found = report(CONSTRUCT, [1_000, 2_000, 3_000], [(2, (A, B, A, None))], skipped=[0])
+    text = written({"q": CONSTRUCT}, found)
+    assert text == '# 1: query "q" was skipped\n2\n3\t<x:a> <x:b> <x:a> .\n'
+    assert [each.time for each in read_timed(text)] == [2_000, 3_000]
+
+
 def test_a_graph_of_an_instant_is_read_again_as_one_element() -> None:
     rows = [(place, (A, B, Literal(str(number)), G)) for place in (0, 2) for number in range(3)]
     found = report(CONSTRUCT, [1_000, 2_000, 3_000], rows)

@@ -67,6 +67,8 @@ _TAGS: Final[dict[str, type[Any]]] = {
     "every": reporting.Every,
     "on-change": reporting.OnChange,
     "on-arrival": reporting.OnArrival,
+    "keep": reporting.Keep,
+    "skip": reporting.Skip,
     "semantics": reporting.Semantics,
     "select": query.Select,
     "quad": query.TemplateQuad,

@@ -109,6 +109,34 @@ class OnArrival:
 
 Report: TypeAlias = OnClose | Every | OnChange | OnArrival
 
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Every instant is evaluated, however far behind a live run is."""
+
+    def __str__(self) -> str:
+        """As `--set` takes it."""
+        return "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Some instants are skipped while a live run cannot keep up.
+
+    Attributes:
+        patience: how long a batch may always take.
+    """
+
+    patience: int = 5 * SECOND
+
+    def __str__(self) -> str:
+        """As `--set` takes it."""
+        whole = self.patience % SECOND == 0
+        return f"skip:{self.patience // SECOND}s" if whole else f"skip:{self.patience}us"
+
+
+Overload: TypeAlias = Keep | Skip
+
 FIRST: Final = "first"
 Origin: TypeAlias = int | Literal["first"]
 """t0: microseconds since the epoch, or the least event time seen."""
@@ -135,3 +163,4 @@ class Semantics:
     assert_quoted: bool = False
     strategy: Strategy = Strategy.AUTO
     switched_rules: tuple[tuple[str, bool], ...] = ()
+    overload: Overload = Keep()

@@ -127,6 +127,15 @@ def arguments(expression: Expression) -> tuple[Expression, ...]:
             assert_never(expression)
 
 
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The conditions that must all hold for a condition to hold."""
+    match condition:
+        case Operation("&&", arguments_):
+            return tuple(part for each in arguments_ for part in conjuncts(each))
+        case _:
+            return (condition,)
+
+
 def rewritten(
     expression: Expression, change: Callable[[Expression], Expression | None]
 ) -> Expression:

@@ -16,6 +16,7 @@ from headrace.algebra.reporting import (
     Contents,
     Emit,
     Every,
+    Keep,
     NonEmpty,
     OnArrival,
     OnChange,
@@ -26,6 +27,7 @@ from headrace.algebra.reporting import (
     Report,
     Scope,
     Semantics,
+    Skip,
     Strategy,
 )
 from headrace.dialects.durations import LONGEST, UNITS, iso_duration, unit_duration
@@ -95,6 +97,15 @@ def _report(semantics: Semantics, text: str) -> Semantics:
     return replace(semantics, report=Every(duration(period)))
 
 
+def _overload(semantics: Semantics, text: str) -> Semantics:
+    kind, colon, patience = text.partition(":")
+    if text == "keep":
+        return replace(semantics, overload=Keep())
+    if kind != "skip":
+        raise SettingError(f"'overload' is {listing(['keep', 'skip', 'skip:5s'])}, not '{text}'")
+    return replace(semantics, overload=Skip(duration(patience)) if colon else Skip())
+
+
 def _t0(semantics: Semantics, text: str) -> Semantics:
     return replace(semantics, t0=_origin(text))
 
@@ -145,6 +156,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "blank_nodes": _choice("blank_nodes", BlankNodes),
     "assert_quoted": _boolean("assert_quoted"),
     "strategy": _choice("strategy", Strategy),
+    "overload": _overload,
 }
 
 KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>")

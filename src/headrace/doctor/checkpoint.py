@@ -355,6 +355,7 @@ def _of_query(name: str, state: QueryState) -> Finding:
     unknown = not state.evaluations or last == NEVER
     reached = "not been evaluated yet" if unknown else f"reached {iso_text(last)}"
     counted = f"{state.evaluations:,} evaluations, {state.failed:,} failed, {state.rows:,} rows"
+    counted += f", {state.skipped:,} instants skipped" if state.skipped else ""
     if state.failure is not None:
         remedy = "change the query: it then begins anew with what comes from now on"
         return Finding("query", Status.WARN, f"'{name}' has stopped: {state.failure}", remedy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -14,7 +14,8 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.values import KIND, NUMBER
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.values import KIND, NUMBER, Kind
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import Iri
 
@@ -37,12 +38,20 @@ class Quads:
     instants: range | None = None
     timed: bool = False
 
-    def with_predicate(self, predicate: TermId | None) -> pl.DataFrame:
-        """The statements with a predicate, or all of them; large static data are put apart once."""
+    def with_predicate(
+        self, predicate: TermId | None, names: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """The statements with a predicate, or all of them; large static data are put apart once.
+
+        Args:
+            predicate: what they have in common.
+            names: the columns that are asked for; there may be others.
+        """
         if predicate is None:
             return self.frame
         if self.keyed or not self.is_indexed:  # what windows hold is looked at few times
-            return self.frame[np.flatnonzero(self._predicates == predicate)]
+            rows = pl.Series(np.flatnonzero(self._predicates == predicate))
+            return pl.DataFrame([self.frame[name].gather(rows) for name in self._some(names)])
         return self._by_predicate.get((predicate,), self.frame.clear())
 
     def with_values(self, predicate: TermId, dictionary: Dictionary) -> pl.DataFrame:
@@ -50,8 +59,45 @@ class Quads:
         if predicate not in self._valued:
             statements = self.with_predicate(predicate)
             worth = dictionary.values_of(statements[OBJECT]).select(KIND, NUMBER)
-            self._valued[predicate] = statements.hstack(worth)
+            valued = statements.hstack(worth)
+            # By number, so that a range of them is a slice.
+            self._valued[predicate] = valued if self.keyed else valued.sort(NUMBER, nulls_last=True)
         return self._valued[predicate]
+
+    def _some(self, names: Sequence[str] | None) -> Sequence[str]:
+        """Those of some columns that there are, or all."""
+        columns = self.frame.columns
+        return columns if names is None else [name for name in columns if name in names]
+
+    def has_only_plain_numbers(self, predicate: TermId) -> bool:
+        """Whether all objects of a predicate are numbers that compare as doubles do.
+
+        Their values must have been looked up.
+        """
+        if predicate not in self._plain:
+            valued = self._valued[predicate]
+            floats = (valued[KIND] == Kind.FLOAT).any()
+            self._plain[predicate] = not floats and not valued[NUMBER].has_nulls()
+        return self._plain[predicate]
+
+    @cached_property
+    def _plain(self) -> dict[TermId, bool]:
+        return {}
+
+    def chosen(
+        self, statements: pl.DataFrame, graphs: tuple[TermId | None, ...], predicate: TermId
+    ) -> pl.DataFrame:
+        """The statements with a predicate that are in some graphs; of static data only once."""
+        if self.keyed or not self.is_indexed:
+            return statements.filter(_among(graphs))
+        place = (predicate, graphs, tuple(statements.columns))
+        if place not in self._chosen:
+            self._chosen[place] = statements.filter(_among(graphs))
+        return self._chosen[place]
+
+    @cached_property
+    def _chosen(self) -> dict[Hashable, pl.DataFrame]:
+        return {}
 
     @property
     def is_indexed(self) -> bool:
@@ -70,6 +116,21 @@ class Quads:
     @cached_property
     def _predicates(self) -> npt.NDArray[np.int64]:
         return self.frame[PREDICATE].to_numpy()
+
+    def has_predicate(self, predicate: TermId) -> bool:
+        """Whether some statement has a predicate."""
+        if predicate not in self._present:
+            self._present[predicate] = bool((self._predicates == predicate).any())
+        return self._present[predicate]
+
+    @cached_property
+    def _present(self) -> dict[TermId, bool]:
+        return {}
+
+    @cached_property
+    def remembered(self) -> dict[Hashable, list[Solutions]]:
+        """What was found in these statements, if they are the same at every instant."""
+        return {}
 
     @cached_property
     def _functional(self) -> dict[TermId, bool]:
@@ -184,6 +245,20 @@ class Data:
     def merges(self) -> bool:
         """Whether equal triples of several graphs must be made one."""
         return isinstance(self.active, DefaultGraph) and len(self.default) > 1
+
+    def active_part(
+        self, statements: pl.DataFrame, predicate: TermId | None
+    ) -> tuple[pl.DataFrame, list[pl.Expr]]:
+        """Statements of the active graph, by what is left to be asked of them.
+
+        Args:
+            statements: those with a predicate, or all.
+            predicate: the predicate.
+        """
+        conditions = self.conditions()
+        if predicate is None or not conditions or not isinstance(self.active, DefaultGraph):
+            return statements, conditions
+        return self.quads.chosen(statements, self.default, predicate), []
 
     def conditions(self) -> list[pl.Expr]:
         """What makes a statement one of the active graph."""

@@ -38,6 +38,7 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
             quads=tuple(map(_quad, rows)) if isinstance(form, Construct | Describe) else (),
             boolean=_truth(rows) if isinstance(form, Ask) else None,
             error=report.errors.get(place),
+            skipped=place in report.skipped,
         )
 
 

@@ -28,7 +28,7 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     if left.keyed != right.keyed:
         # What is the same at every instant has no say in which instant a solution is of.
         left, right = (left, right) if left.keyed else (right, left)
-    shared = _shared(left, right)
+    shared = shared_names(left, right)
     on = [*(left.key if right.keyed else []), *shared]
     others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
     stamps = [name for name in left.stamps if name in others.columns]
@@ -98,7 +98,7 @@ def left_join(
 
 def minus(left: Solutions, right: Solutions, instants: Sequence[int]) -> Solutions:
     """The left solutions that no right one is compatible with and shares a variable with."""
-    shared = _shared(left, right)
+    shared = shared_names(left, right)
     if not shared:
         return left
     if right.keyed:
@@ -128,7 +128,7 @@ def union(branches: Sequence[Solutions], instants: Sequence[int]) -> Solutions:
 def semi_join(left: Solutions, right: Solutions, instants: Sequence[int]) -> pl.Series:
     """Which left solutions are compatible with a right one."""
     left = left.expanded(instants) if right.keyed and not left.keyed else left
-    shared = _shared(left, right)
+    shared = shared_names(left, right)
     numbered = left.frame.with_row_index(_ROW)
     key = [INSTANT] if right.keyed else []
     rows = [
@@ -150,7 +150,8 @@ def _common(one: pl.DataFrame, other: pl.DataFrame, shared: list[str]) -> list[s
     return [name for name in shared if _bound(one, name) and _bound(other, name)]
 
 
-def _shared(left: Solutions, right: Solutions) -> list[str]:
+def shared_names(left: Solutions, right: Solutions) -> list[str]:
+    """The variables that both may bind."""
     return [name for name in left.names if name in right.frame.columns]
 
 
@@ -212,6 +213,14 @@ def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: 
         names = [name for name in on if name != INSTANT]
         shared = f"on {', '.join(names)}" if names else "without a shared variable"
         budget.check(_size(left, right, on), f"a join {shared}")
+
+
+def join_size(left: Solutions, right: Solutions) -> int | None:
+    """How many solutions without instants a join makes; None if it is no plain join of columns."""
+    shared = shared_names(left, right)
+    if not shared or _any_unbound(left.frame, shared) or _any_unbound(right.frame, shared):
+        return None
+    return _size(left.frame, right.frame, shared)
 
 
 def _is_key(frame: pl.DataFrame, on: list[str]) -> bool:

@@ -9,6 +9,7 @@ import polars as pl
 
 from headrace.kernel.columns import ID, STATEMENT, TERMS
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.step import Arrivals, Kernel
 from headrace.rdf.terms import Iri
@@ -23,12 +24,14 @@ class QueryMemory:
         since: the position after which it sees elements.
         failure: why it has stopped, if it has.
         previous: its last answer, if the next one is compared with it.
+        pace: how it keeps up with its streams.
     """
 
     progress: Progress
     since: int = -1
     failure: str | None = None
     previous: pl.DataFrame | None = None
+    pace: Pace = field(default_factory=Pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,9 @@ class Memory:
 def memory_of(kernel: Kernel) -> Memory:
     """What a kernel remembers after a step."""
     queries = {
-        query.plan.name: QueryMemory(query.progress, query.since, query.failure, query.previous)
+        query.plan.name: QueryMemory(
+            query.progress, query.since, query.failure, query.previous, query.pace
+        )
         for query in kernel.queries
     }
     derived = {}
@@ -110,4 +115,5 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
         else:
             query.progress, query.since = found.progress, found.since
             query.failure, query.previous = found.failure, found.previous
+            query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
             kernel.resume(query)

@@ -22,6 +22,7 @@ class Report:
         rows: `instant`, the number of an evaluation here, and canonical texts: of the variables,
             of the parts of a statement, or of a truth value.
         errors: what went wrong, by the number of the evaluation.
+        skipped: the numbers of the instants at which it was not evaluated, for want of time.
     """
 
     query: str
@@ -30,7 +31,8 @@ class Report:
     windows: tuple[tuple[str, Span], ...]
     rows: pl.DataFrame
     errors: dict[int, str] = field(default_factory=dict)
+    skipped: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
-        """How many evaluations there are."""
+        """How many instants there are."""
         return self.times.size

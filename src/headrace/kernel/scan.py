@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
@@ -31,7 +32,12 @@ from headrace.kernel.data import Data, EachNamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER
+from headrace.planning.limits import Limit
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
+
+_FLOATS_DIFFER: Final = 1e-6
+_SAMPLE: Final = 1_000
+"""If so many terms are not all different, the others are not looked at."""
 
 
 @dataclass(slots=True)
@@ -41,6 +47,7 @@ class _Places:
     within: str = ""
     columns: dict[str, str] = field(default_factory=dict)
     conditions: list[pl.Expr] = field(default_factory=list)
+    tested: set[str] = field(default_factory=set)
     quoted: list[tuple[str, TriplePattern]] = field(default_factory=list)
 
     def add(self, place: str, term: PatternTerm, dictionary: Dictionary) -> None:
@@ -49,6 +56,7 @@ class _Places:
                 self.bind(place, column(term))
             case Iri() | BlankNode() | Literal() | QuotedTriple():
                 self.conditions.append(pl.col(place) == dictionary.encode(term))
+                self.tested.add(place)
             case TriplePattern():
                 hidden = f"{self.within} quoted {place}"
                 self.columns[hidden] = place
@@ -57,15 +65,26 @@ class _Places:
     def bind(self, place: str, name: str) -> None:
         if name in self.columns:
             self.conditions.append(pl.col(place) == pl.col(self.columns[name]))
+            self.tested.add(place)
         else:
             self.columns[name] = place
 
+    def names(self, data: Data, *, stamped: bool) -> list[str]:
+        """The columns of statements that are looked at."""
+        instants = [] if data.quads.instants is None else [FIRST, LAST]
+        times = [TIME, STREAM] if data.quads.timed or stamped else []
+        graph = [GRAPH] if data.conditions() else []
+        return [*instants, *times, *graph, *self.columns.values(), *self.tested]
+
     def key_of(self, matches: pl.DataFrame) -> str | None:
-        """The first variable, if its terms alone tell all matches apart: then none is repeated."""
-        name = next((name for name in self.columns if name.startswith("?")), None)
-        if name is None or matches[self.columns[name]].n_unique() < matches.height:
-            return None
-        return name
+        """A variable whose terms alone tell all matches apart, if there is: none is repeated."""
+        for name, place in self.columns.items():
+            terms = matches[place]
+            some = terms[:_SAMPLE]
+            differ = name.startswith("?") and some.n_unique() == some.len()
+            if differ and terms.n_unique() == terms.len():
+                return name
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +134,25 @@ NOTHING_MORE: Final = Wanted()
 
 
 def scan(
-    data: Data, pattern: TriplePattern, dictionary: Dictionary, wanted: Wanted = NOTHING_MORE
+    data: Data,
+    pattern: TriplePattern,
+    dictionary: Dictionary,
+    wanted: Wanted = NOTHING_MORE,
+    limits: tuple[Limit, ...] = (),
 ) -> Solutions:
-    """The solutions of a triple pattern; equal triples of a graph are one."""
-    found = _scanned(data, pattern, dictionary, wanted)
+    """The solutions of a triple pattern; equal triples of a graph are one.
+
+    Args:
+        data: where to look.
+        pattern: what to look for.
+        dictionary: the terms.
+        wanted: what is asked of variables besides their terms.
+        limits: what will be asked of the object afterwards; what does not meet them may be missing.
+    """
+    found = _scanned(data, pattern, dictionary, wanted, limits)
     if data.beneath is None:
         return found
-    below = scan(data.beneath, pattern, dictionary, wanted)
+    below = scan(data.beneath, pattern, dictionary, wanted, limits)
     if below.height == 0:
         return found
     if found.height == 0:
@@ -139,7 +170,11 @@ def _united(above: Solutions, below: Solutions, data: Data) -> Solutions:
 
 
 def _scanned(
-    data: Data, pattern: TriplePattern, dictionary: Dictionary, wanted: Wanted
+    data: Data,
+    pattern: TriplePattern,
+    dictionary: Dictionary,
+    wanted: Wanted,
+    limits: tuple[Limit, ...],
 ) -> Solutions:
     places = _Places()
     for place, term in _parts(pattern):
@@ -154,8 +189,14 @@ def _scanned(
         places.columns |= {kind_of(name): KIND, number_of(name): NUMBER}
         statements = data.quads.with_values(fixed, dictionary)
     else:
-        statements = data.quads.with_predicate(fixed)
-    conditions = [*data.conditions(), *places.conditions]
+        names = places.names(data, stamped=bool(wanted.stamped))
+        statements = data.quads.with_predicate(fixed, names)
+    statements, conditions = data.active_part(statements, fixed)
+    met: tuple[Limit, ...] = ()
+    if limits and fixed is not None and not data.keyed and NUMBER in statements.columns:
+        exact = data.quads.has_only_plain_numbers(fixed)
+        statements, met = within_limits(statements, limits, exact), limits if exact else ()
+    conditions += places.conditions
     matches = statements.filter(*conditions) if conditions else statements
     stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
     key = places.key_of(matches) if data.keyed and not stamped else None
@@ -172,7 +213,38 @@ def _scanned(
     if fixed is not None and isinstance(pattern.subject, Variable) and not places.quoted:
         functional = data.quads.is_functional(fixed)
         identified = frozenset({column(pattern.subject)}) if functional else identified
-    return Solutions(found, data.quads.keyed, identified)
+    return Solutions(found, data.quads.keyed, identified, met)
+
+
+def within_limits(
+    statements: pl.DataFrame, limits: Sequence[Limit], exact: bool = False
+) -> pl.DataFrame:
+    """Statements in the order of their numbers, without those that do not meet limits.
+
+    Args:
+        statements: what is no plain number stands at the end, and stays.
+        limits: what to meet.
+        exact: whether numbers compare as doubles do. Floats have a precision of their own, so that
+            otherwise some beside a limit stay too.
+    """
+    count = statements.height - statements[NUMBER].null_count()
+    numbers = statements[NUMBER][:count].to_numpy()
+    start, stop = 0, count
+    for limit in limits:
+        slack = 0.0 if exact else abs(limit.number) * _FLOATS_DIFFER
+        if limit.symbol in {">", ">=", "="}:
+            beyond = exact and limit.symbol == ">"
+            start = max(start, _place(numbers, limit.number - slack, after=beyond))
+        if limit.symbol in {"<", "<=", "="}:
+            beyond = not exact or limit.symbol != "<"
+            stop = min(stop, _place(numbers, limit.number + slack, after=beyond))
+    met = statements[start : max(start, stop)]
+    return pl.concat([met, statements[count:]]) if count < statements.height else met
+
+
+def _place(numbers: npt.NDArray[np.float64], number: float, *, after: bool) -> int:
+    """Where a number stands among sorted ones: before its equals, or after them."""
+    return int(np.searchsorted(numbers, number, "right" if after else "left"))
 
 
 def _parts(pattern: TriplePattern) -> tuple[tuple[str, PatternTerm], ...]:
@@ -203,6 +275,11 @@ def at_instants(
     if stamped and STREAM in matches.columns:
         expanded = expanded_rows(matches, quads.instants)
         return _stamped(expanded, columns, quads.timed, stamped)
+    if not repeated and len(quads.instants) == 1:
+        # All of them hold at the only instant, and none is there twice.
+        only = pl.Series(INSTANT, [quads.instants[0]], pl.Int64).new_from_index(0, matches.height)
+        named = [matches[place].alias(name) for name, place in columns.items()]
+        return pl.DataFrame([only, *named])
     times = [TIME] if quads.timed and repeated else []
     needed = dict.fromkeys([FIRST, LAST, *times, *columns.values()])
     narrow = pl.DataFrame([matches[name] for name in needed])

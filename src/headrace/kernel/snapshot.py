@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from time import perf_counter
+from typing import Final, assert_never
 
 import polars as pl
 
@@ -39,7 +40,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
-from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
+from headrace.algebra.walk import arguments, conjuncts, everywhere, expressions, parts, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -60,13 +61,16 @@ from headrace.kernel.expressions import Expressions, depends_on_instant, is_loca
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
+from headrace.kernel.remembered import Static, put_together, remembered
 from headrace.kernel.scan import Share, Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, complete, nothing, unit
 from headrace.kernel.stamps import Stamps
 from headrace.planning.join_order import Estimate, greedy
+from headrace.planning.limits import Limit, limit, limits
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
+Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
 CallService = Callable[[Service, Solutions], Solutions]
 """Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
 
@@ -99,6 +103,8 @@ class Surroundings:
         windows: what windows hold.
         streams: the streams they are on, by number.
         share: the part of the solutions that is looked for.
+        precomputes: whether what is found in static data is remembered.
+        observe: told what each operator and triple pattern has found, and in how many seconds.
     """
 
     dictionary: Dictionary
@@ -111,6 +117,8 @@ class Surroundings:
     windows: tuple[WindowContents, ...] = ()
     streams: tuple[Iri, ...] = ()
     share: Share | None = None
+    precomputes: bool = False
+    observe: Observe | None = None
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -118,7 +126,9 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted(_valued(operator), _stamped(operator), around.share)
-    return _Snapshot(around, data, wanted, places).solutions(operator)
+    candidates = within(operator) if around.precomputes else ()
+    static = Static.of(candidates, around.dictionary)
+    return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
 
 def _valued(operator: Operator) -> frozenset[Variable]:
@@ -152,9 +162,30 @@ class _Snapshot:
     data: Data
     wanted: Wanted
     places: Mapping[int, int]
+    static: Static
 
     def solutions(self, operator: Operator) -> Solutions:
-        found = self._solutions(operator)
+        return self._observed(operator, lambda: self._kept(operator))
+
+    def _observed(
+        self, node: Operator | TriplePattern | PathPattern, find: Callable[[], Solutions]
+    ) -> Solutions:
+        if self.around.observe is None:
+            return find()
+        began = perf_counter()
+        found = find()
+        self.around.observe(node, found.height, perf_counter() - began)
+        return found
+
+    def _kept(self, operator: Operator) -> Solutions:
+        beneath = self.static.beneath(operator, self.data)
+        if beneath is None:
+            found = self._solutions(operator)
+        else:
+            over = self._over(beneath)
+            [found] = remembered(
+                beneath, (operator, self.wanted), lambda: [over._solutions(operator)]
+            )
         self.around.budget.check(found.height, type(operator).__name__.lower())
         return found
 
@@ -170,7 +201,7 @@ class _Snapshot:
                 theirs = self.solutions(right)
                 return join(self.around.service(left, theirs), theirs, budget)
             case Join():
-                return self._joined(self._operands(operator))
+                return self._chain(operator)
             case LeftJoin(left, right, condition):
                 ours = self._timely(self.solutions(left), condition)
                 theirs = self._right(right, ours)
@@ -273,48 +304,47 @@ class _Snapshot:
             return self.around.service(operator, left)
         return self.solutions(operator)
 
-    def _operands(self, operator: Operator) -> list[Solutions]:
-        """What a chain of joins puts together, in any order that is good."""
-        match operator:
-            case Join(Service(), _) | Join(_, Service()):
-                return [self.solutions(operator)]
-            case Join(left, right):
-                return [*self._operands(left), *self._operands(right)]
-            case Bgp(patterns) if patterns:
-                return [self._pattern(pattern) for pattern in patterns]
-            case _:
-                return [self.solutions(operator)]
+    def _chain(self, operator: Join) -> Solutions:
+        """A chain of joins, in whatever order is good; what is static is joined beforehand."""
+        found: list[Solutions] = []
+        static: list[Operator] = []
+        for each in _operands(operator):
+            if self.static.beneath(each, self.data) is not None:
+                static.append(each)
+            elif isinstance(each, Bgp) and each.patterns:
+                found += [self._pattern(pattern) for pattern in each.patterns]
+            else:
+                found.append(self.solutions(each))
+        return self._joined([*found, *self._static(static)])
+
+    def _static(self, operators: list[Operator]) -> list[Solutions]:
+        """The solutions of static operators, joined with each other as far as that pays."""
+        parts = [self.solutions(each) for each in operators]
+        if len(operators) < _SOME:
+            return parts
+        beneath = self.static.beneath(operators[0], self.data)
+        assert beneath is not None, "they are static"
+        key = (tuple(operators), self.wanted)
+        return remembered(beneath, key, lambda: put_together(parts, self.around.budget))
 
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
-        conditions = [condition]
+        """The solutions that meet a chain of conditions, the innermost first."""
+        conditions = conjuncts(condition)
         while isinstance(source, Filter):
-            conditions.append(source.condition)
+            conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
-        if isinstance(source, Bgp) and len(source.patterns) > 1:
-            return self._filtered_bgp(conditions[::-1], source)
-        found = self.solutions(source)
-        for each in reversed(conditions):
+        match source:
+            case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)):
+                found = self._pattern(pattern, tuple(limits(conditions, object_)))
+                conditions = tuple(
+                    each for each in conditions if limit(each, object_) not in found.met
+                )
+            case _:
+                found = self.solutions(source)
+        for each in conditions:
             found = self._timely(found, each)
             found = found.filtered(self.expressions.condition(each, found))
         return found
-
-    def _filtered_bgp(self, conditions: Sequence[Expression], bgp: Bgp) -> Solutions:
-        """A filtered pattern; a condition on one triple is tested before that triple is joined."""
-        found = [self._pattern(pattern) for pattern in bgp.patterns]
-        late = []
-        for condition in (part for each in conditions for part in conjuncts(each)):
-            needed = {column(variable) for variable in mentioned(condition)}
-            place = next((at for at, part in enumerate(found) if needed <= set(part.names)), None)
-            if place is None or not needed or not is_local(condition):
-                late.append(condition)
-            else:
-                part = found[place]
-                found[place] = part.filtered(self.expressions.condition(condition, part))
-        joined = self._joined(found)
-        for condition in late:
-            joined = self._timely(joined, condition)
-            joined = joined.filtered(self.expressions.condition(condition, joined))
-        return joined
 
     def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:
         if not patterns:
@@ -330,10 +360,25 @@ class _Snapshot:
         assert found is not None, "there is a pattern"
         return found
 
-    def _pattern(self, pattern: TriplePattern | PathPattern) -> Solutions:
+    def _pattern(
+        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...] = ()
+    ) -> Solutions:
+        """The solutions of a triple pattern, remembered if they are static."""
+        return self._observed(pattern, lambda: self._kept_pattern(pattern, limited))
+
+    def _kept_pattern(
+        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]
+    ) -> Solutions:
+        beneath = self.static.beneath_pattern(pattern, self.data)
+        if beneath is None:
+            return self._found(pattern, limited)
+        over, key = self._over(beneath), (pattern, limited, self.wanted)
+        return remembered(beneath, key, lambda: [over._found(pattern, limited)])[0]
+
+    def _found(self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary, self.wanted)
+            return scan(self.data, pattern, dictionary, self.wanted, limited)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
@@ -351,7 +396,7 @@ class _Snapshot:
     # -- windows and graphs ----------------------------------------------------------------
 
     def _over(self, data: Data) -> _Snapshot:
-        return _Snapshot(self.around, data, self.wanted, self.places)
+        return _Snapshot(self.around, data, self.wanted, self.places, self.static)
 
     def _window(self, operator: Window) -> Solutions:
         """The solutions in a window, or in each one with its name and its stream."""
@@ -418,13 +463,18 @@ def _name(variable: Variable) -> str:
     return variable.name
 
 
-def conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    """The conditions that must all hold for a condition to hold."""
-    match condition:
-        case Operation("&&", arguments_):
-            return tuple(part for each in arguments_ for part in conjuncts(each))
+_SOME: Final = 2
+
+
+def _operands(operator: Operator) -> list[Operator]:
+    """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
+    match operator:
+        case Join(Service(), _) | Join(_, Service()):
+            return [operator]
+        case Join(left, right):
+            return [*_operands(left), *_operands(right)]
         case _:
-            return (condition,)
+            return [operator]
 
 
 def follows_graph(operator: Operator, name: Variable | None = None) -> bool:

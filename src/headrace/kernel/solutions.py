@@ -9,6 +9,7 @@ import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import INSTANT, STAMP, column
+from headrace.planning.limits import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,13 @@ class Solutions:
         keyed: whether they differ from instant to instant. What is the same at every instant is
             computed and joined only once, and its `instant` says nothing.
         identified_by: columns on which no two rows agree, where some are known.
+        met: conditions on a number that they are known to meet, because they were found by it.
     """
 
     frame: pl.DataFrame
     keyed: bool = False
     identified_by: frozenset[str] | None = None
+    met: tuple[Limit, ...] = ()
 
     @property
     def names(self) -> list[str]:

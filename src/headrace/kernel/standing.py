@@ -27,12 +27,14 @@ from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.order import is_ordered
+from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
-from headrace.kernel.snapshot import CallService, Surroundings, evaluate, no_service
+from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
 from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import PRECOMPUTE
 
 
 class InstantError(HeadraceError):
@@ -49,6 +51,7 @@ class Around:
         service: how remote endpoints are asked.
         functions: the functions that can be called by IRI.
         budget: makes what one evaluation may cost.
+        observe: told what each operator of a query has found.
     """
 
     dictionary: Dictionary
@@ -56,6 +59,7 @@ class Around:
     service: CallService = no_service
     functions: Functions = field(default_factory=Functions)
     budget: Callable[[], Budget] = Budget
+    observe: Observe | None = None
 
 
 class Standing:
@@ -66,6 +70,7 @@ class Standing:
         self.plan = plan
         self.since = since
         self.progress = progress or Progress.start(plan)
+        self.pace = Pace()
         self.previous: pl.DataFrame | None = None
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
@@ -295,6 +300,8 @@ class _Evaluation:
             windows,
             plan.streams,
             self.share,
+            plan.applies(PRECOMPUTE),
+            around.observe,
         )
 
 

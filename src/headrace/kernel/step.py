@@ -16,6 +16,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.overload import Turn
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import FOREVER, Reached
 from headrace.kernel.standing import Answered, Around, Standing, completed
@@ -91,6 +92,7 @@ class Kernel:
         self.logs: dict[Iri, StreamLog] = {}
         self.position = -1
         self._kept_terms = _FORGET_FROM
+        self._turns: dict[Standing, Turn] = {}
         self.queries += map(Standing, plans)
         self._arrange()
 
@@ -130,6 +132,16 @@ class Kernel:
         """
         return self._stepped(batch, ended=False)
 
+    def keep_pace(self, took: int | None) -> None:
+        """Decide after a step in a live run how many instants are evaluated in the next one.
+
+        Args:
+            took: how many microseconds the batch has taken; none if that is not known.
+        """
+        for query, turn in self._turns.items():
+            query.pace = query.pace.after(turn.instants.times, took, query.plan.semantics)
+        self._turns = {}
+
     def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
         """With the last of the input, evaluate every instant whose windows hold an element."""
         return self._stepped(batch or {}, ended=True)
@@ -149,9 +161,12 @@ class Kernel:
                 report = ahead[query]
             else:
                 self._tell(query, new, ended, late)
-                instants = self._due(query, ended)
-                logs = self._logs_of(query)
-                report = query.evaluated(instants, logs, self.around) if instants else None
+                turn = self._due(query, ended)
+                report = None
+                if turn is not None:
+                    logs = self._logs_of(query)
+                    report = query.evaluated(turn.evaluated, logs, self.around)
+                    report = turn.told(report, query.failure is not None)
             if report is not None:
                 reports.append(report)
             if query.failure is not None:
@@ -196,20 +211,22 @@ class Kernel:
         """What queries that are evaluated elsewhere emit; all of them are asked at once."""
         if self.elsewhere is None:
             return {}
-        due: dict[Standing, Instants | None] = {}
+        due: dict[Standing, Turn | None] = {}
         for query in self.queries:
             if query.failure is None and self.elsewhere.takes(query.plan):
                 self._tell(query, new, ended, late)
                 due[query] = self._due(query, ended)
-        asked = [(query, instants) for query, instants in due.items() if instants]
+        turns = {query: turn for query, turn in due.items() if turn is not None}
+        asked = [(query, turn.evaluated) for query, turn in turns.items()]
         found: dict[Standing, Report | None] = dict.fromkeys(due)
         answers = self.elsewhere.answers(asked, self.around.dictionary) if asked else []
         for (query, instants), answered in zip(asked, answers, strict=True):
-            found[query] = query.reported(instants, answered, self.around)
+            report = query.reported(instants, answered, self.around)
+            found[query] = turns[query].told(report, query.failure is not None)
         return found
 
-    def _due(self, query: Standing, ended: bool) -> Instants | None:
-        """The instants at which a query is to be evaluated now; none if there are none."""
+    def _due(self, query: Standing, ended: bool) -> Turn | None:
+        """The instants of a query that are due now; none if there are none."""
         logs = self._logs_of(query)
         schedule = query.schedule(
             [elements for _, elements in logs],
@@ -219,7 +236,12 @@ class Kernel:
             return None
         instants, query.progress = schedule.due()
         instants = query.with_content(instants, logs)
-        return instants if len(instants) else None
+        if len(instants) == 0:
+            return None
+        if not self.live or ended:
+            return Turn(instants)
+        turn = self._turns[query] = Turn(instants, query.pace.chosen(len(instants)))
+        return turn
 
     def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
         found = []

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
@@ -45,6 +43,7 @@ from headrace.pipeline.results import REJECTED, Told, read_told, write_told
 from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
 from headrace.pipeline.tables import damaged, unwritable
+from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -69,7 +68,7 @@ class Batches:
         self.deployment = deployment
         self.layout = deployment.layout
         self.setup = setup
-        self._spent: dict[str, float] = {}
+        self._watch = Stopwatch(setup.clock)
         self._tell = tell or (lambda _manifest, _told: None)
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
@@ -133,17 +132,17 @@ class Batches:
             partitions: the parts of streams that have several; one of which nothing has come yet
                 holds its stream back.
         """
-        self._spent = {}
+        self._watch.start()
         self._at_hand = {}
         try:
             manifest = read_manifest(self.layout, batch)
             if manifest is None:
                 previous = self._previous(batch)
-                with self._timed("decode"):
+                with self._watch.stage("decode"):
                     panes = list(decode())
                 reach("decoded")
                 manifest, told = self._computed(previous, offsets, panes, partitions or {})
-                with self._timed("commit"):
+                with self._watch.stage("commit"):
                     self._commit(manifest)
             else:
                 if manifest.offsets != offsets:
@@ -175,8 +174,8 @@ class Batches:
         self._kernel = None
         self._parts(kernel, version, last.panes, last.snapshots)
         ended = replace(last, offsets=None, memory=None, final=True)
-        self._spent = {}
-        with self._timed("kernel"):
+        self._watch.start()
+        with self._watch.stage("kernel"):
             results = kernel.finish()
         manifest, told = self._after(ended, kernel, results, REJECTED.to_frame())
         manifest = replace(manifest, panes=(), snapshots={})
@@ -204,15 +203,6 @@ class Batches:
             )
         return last
 
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        """Add how long something takes to what a stage of this batch has taken."""
-        began = perf_counter()
-        try:
-            yield
-        finally:
-            self._spent[stage] = self._spent.get(stage, 0.0) + perf_counter() - began
-
     def _commit(self, manifest: Manifest) -> None:
         marked = replace(
             manifest,
@@ -239,7 +229,7 @@ class Batches:
             iri: previous.streams.get(iri, StreamState()).reading(partitions.get(iri, ()))
             for iri in self.setup.decodings
         }
-        with self._timed("exchange"):
+        with self._watch.stage("exchange"):
             # Of a stream that is no longer read, pieces may have been found before.
             read = [pane for pane in panes if pane.stream in streams]
             intake = taken_in(read, streams, base, self._loaded, self.setup.gate)
@@ -247,13 +237,14 @@ class Batches:
         panes = (*previous.panes, *(pane for pane, _ in intake.panes))
         parts = self._parts(kernel, version, panes, previous.snapshots)
         whole = None if parts is None else parts.read_whole()
-        with self._timed("exchange"):
+        with self._watch.stage("exchange"):
             for pane, columns in intake.panes:
                 if whole is None or pane.stream in whole:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
-        with self._timed("kernel"):
+        with self._watch.stage("kernel"):
             results = kernel.step({Iri(iri): each for iri, each in batch.items()})
+        kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(
             previous.batch + 1,
@@ -288,7 +279,7 @@ class Batches:
             streams=_with_late(manifest.streams, late),
             queries=_query_states(manifest.queries, kernel, results),
         )
-        with self._timed("commit"):
+        with self._watch.stage("commit"):
             manifest = replace(manifest, told=self._written(told))
             reach("results-written")
             if not manifest.final:
@@ -350,7 +341,7 @@ class Batches:
     def _memory(self, manifest: Manifest) -> Memory:
         digests = {plan.name: plan.digest for plan in self.setup.plans}
         queries = {
-            name: QueryMemory(each.progress, each.since, each.failure)
+            name: QueryMemory(each.progress, each.since, each.failure, pace=each.pace)
             for name, each in manifest.queries.items()
             if digests.get(name) == each.digest
         }
@@ -429,14 +420,14 @@ class Batches:
         if self._published == manifest.label:
             return
         reach("publish")
-        with self._timed("sink"):
+        with self._watch.stage("sink"):
             for sink in self.setup.sinks.values():
                 sink.write(manifest.label, told.reports)
             reach("sink-written")
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
-        self._tell(manifest, replace(told, spent=self._spent))
+        self._tell(manifest, replace(told, spent=self._watch.spent))
         reach("published")
 
 
@@ -462,13 +453,11 @@ def _query_states(
             state = known
         report = reports.get(name)
         states[name] = replace(
-            state,
+            state if report is None else state.having(report),
             progress=query.progress,
             since=query.since,
             failure=query.failure,
-            evaluations=state.evaluations + (0 if report is None else len(report)),
-            failed=state.failed + (0 if report is None else len(report.errors)),
-            rows=state.rows + (0 if report is None else report.rows.height),
+            pace=query.pace,
         )
     return states
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +15,10 @@ import xxhash
 from headrace.algebra.reporting import BlankNodes
 from headrace.errors import DataError, MachineError
 from headrace.kernel.arriving import with_quoted
-from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
+from headrace.kernel.columns import ID, POSITION, STATEMENT, TEXT, TIME
 from headrace.kernel.dictionary import Dictionary, in_id_order
 from headrace.kernel.values import values
+from headrace.pipeline.choosing import wanted
 from headrace.pipeline.faults import reach
 from headrace.pipeline.panes import (
     ELEMENTS,
@@ -36,17 +37,13 @@ from headrace.pipeline.panes import (
 from headrace.pipeline.pieces import Piece
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
-from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.formats import Format
-from headrace.rdf.ids import term_id
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
 
 _NEWLINE: Final = ord("\n")
 _OF: Final = {PLACE: POSITION}
-_FEW_SHAPES: Final = 8
-"""So many are looked for one by one; more are looked up."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +185,7 @@ def shaped(
     statements = pl.DataFrame([statements[_OF.get(name, name)].alias(name) for name in STATEMENTS])
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
-        chosen = _wanted(statements, decoding.shapes, decoding.seed)
+        chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
         kept = bool(chosen.all())
         if not kept:
             statements = statements.filter(chosen)
@@ -212,29 +209,6 @@ def _has_late(read: TimedColumns, delay: int) -> bool:
     """Whether an element is so far behind that it may have to be written out in full."""
     times = read.elements[TIME].to_numpy()
     return bool((times < np.maximum.accumulate(times) - delay).any())
-
-
-def _wanted(statements: pl.DataFrame, shapes: Sequence[Shape], seed: int) -> Flags:
-    """Which statements are of one of some shapes."""
-    by_places: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
-    for shape in shapes:
-        terms = {SUBJECT: shape.subject, PREDICATE: shape.predicate, OBJECT: shape.object}
-        fixed = {name: term_id(term, seed) for name, term in terms.items() if term is not None}
-        by_places.setdefault(tuple(fixed), []).append(tuple(fixed.values()))
-    chosen = np.zeros(statements.height, np.bool_)
-    for places, ids in by_places.items():
-        columns = [statements[name].to_numpy() for name in places]
-        if len(places) == 1:
-            chosen |= np.isin(columns[0], np.array(ids).ravel())
-        elif len(ids) <= _FEW_SHAPES:
-            for each in ids:
-                equal = (column == term for column, term in zip(columns, each, strict=True))
-                chosen |= reduce(np.logical_and, equal)
-        else:
-            known = pl.DataFrame(ids, schema=dict.fromkeys(places, pl.Int64), orient="row").unique()
-            found = statements.select(*places).with_row_index().join(known, on=places, how="semi")
-            chosen[found["index"].to_numpy()] = True
-    return chosen
 
 
 def _asserted(read: TimedColumns, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
+from headrace.kernel.reports import Report
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
@@ -65,6 +67,8 @@ class QueryState:
         evaluations: how many there were.
         failed: how many of them failed.
         rows: how much it has emitted.
+        skipped: at how many instants it was not evaluated, for want of time.
+        pace: how it keeps up with its streams.
     """
 
     digest: str
@@ -74,6 +78,18 @@ class QueryState:
     evaluations: int = 0
     failed: int = 0
     rows: int = 0
+    skipped: int = 0
+    pace: Pace = field(default_factory=Pace)
+
+    def having(self, report: Report) -> QueryState:
+        """The same, with what it has reported counted."""
+        return replace(
+            self,
+            evaluations=self.evaluations + len(report) - len(report.skipped),
+            failed=self.failed + len(report.errors),
+            rows=self.rows + report.rows.height,
+            skipped=self.skipped + len(report.skipped),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +170,8 @@ def _manifest(parts: dict[str, Any]) -> Manifest:
 def _query(parts: dict[str, Any]) -> QueryState:
     progress = parts["progress"]
     progress["counted"] = tuple(progress["counted"])
-    return QueryState(**{**parts, "progress": Progress(**progress)})
+    pace = Pace(**parts.get("pace", {}))
+    return QueryState(**{**parts, "progress": Progress(**progress), "pace": pace})
 
 
 def batches_of(layout: Layout) -> list[int]:

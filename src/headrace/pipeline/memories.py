@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -84,9 +84,7 @@ def read_memory(
     return Memory(
         position,
         {
-            name: QueryMemory(
-                each.progress, each.since, each.failure, frames.get(f"previous {name}")
-            )
+            name: replace(each, previous=frames.get(f"previous {name}"))
             for name, each in queries.items()
         },
         {

@@ -53,6 +53,11 @@ class Figures:
         """How much all queries have emitted."""
         return sum(each.rows for each in self.manifest.queries.values())
 
+    @property
+    def skipped(self) -> int:
+        """At how many due instants queries were not evaluated."""
+        return sum(each.skipped for each in self.manifest.queries.values())
+
     def lag(self, now: float) -> float | None:
         """How many seconds the stream that is furthest behind is behind a time; none if empty."""
         lags = [_lag(each, now) for each in self.manifest.streams.values()]
@@ -110,6 +115,19 @@ _QUERIES: Final[tuple[tuple[str, str, str, Callable[[QueryState], float]], ...]]
     ("headrace_failures_total", "counter", "Evaluations that failed.", lambda q: q.failed),
     ("headrace_rows_total", "counter", "Rows or statements emitted.", lambda q: q.rows),
     ("headrace_stopped", "gauge", "1 if the query has stopped.", lambda q: bool(q.failure)),
+    ("headrace_skipped_total", "counter", "Due instants that were skipped.", lambda q: q.skipped),
+    (
+        "headrace_overloaded",
+        "gauge",
+        "1 while batches take too long for the query.",
+        lambda q: q.pace.overloaded,
+    ),
+    (
+        "headrace_stride",
+        "gauge",
+        "Of so many due instants one is evaluated.",
+        lambda q: q.pace.stride,
+    ),
 )
 
 

@@ -82,6 +82,7 @@ def _header(reports: Sequence[Report]) -> pa.Table:
             "query": report.query,
             "windows": [name for name, _ in report.windows],
             "errors": list(report.errors.items()),
+            "skipped": sorted(report.skipped),
         }
         for report in reports
     ]
@@ -113,4 +114,5 @@ def _report(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Report:
         windows,
         frame_of(rows),
         {int(place): text for place, text in head["errors"]},
+        frozenset(head.get("skipped", ())),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Protocol
 
 from headrace.kernel.arriving import Gate
@@ -46,6 +47,7 @@ class Setup:
         partitions: in how many parts queries are evaluated that can be.
         allowed: what the evaluation in a part may use.
         answer: has the parts evaluated.
+        clock: seconds of a clock that never goes back; says how long batches take.
     """
 
     plans: Sequence[Plan]
@@ -58,3 +60,4 @@ class Setup:
     partitions: int = 1
     allowed: Allowed | None = None
     answer: Answer = lambda requests: [answer(each) for each in requests]
+    clock: Callable[[], float] = perf_counter

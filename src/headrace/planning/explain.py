@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, assert_never
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, assert_never
 
-from headrace.algebra.expressions import Variable
+from headrace.algebra.expressions import TriplePattern, Variable
 from headrace.algebra.notation import show
+from headrace.algebra.operators import Bgp, Operator
+from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.reporting import (
     Every,
@@ -26,9 +28,14 @@ from headrace.algebra.windows import (
     WindowDeclaration,
     WindowFrame,
 )
+from headrace.planning.estimates import estimated
 from headrace.planning.partitioning import Partitioning, partitioning_of
+from headrace.planning.pieces import pieces
+from headrace.planning.tree import tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
+from headrace.rewrite.optimise import Stage, optimised
+from headrace.rewrite.rule import Rule
 
 _UNITS = (
     (86_400_000_000, "d"),
@@ -109,18 +116,94 @@ def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
                 yield name, str(value).lower()
 
 
-def as_text(query: Query, dialect: str, profile: str) -> str:
-    """A query explained for a terminal."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was counted of an operator, over all evaluations.
+
+    Attributes:
+        times: how often it was evaluated.
+        rows: how many solutions it had.
+        seconds: how long that took, with what it reads.
+    """
+
+    times: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A query that was run over data.
+
+    Attributes:
+        pattern: what was evaluated.
+        seen: what was seen of its operators and triple patterns, by their identities.
+    """
+
+    pattern: Operator
+    seen: Mapping[int, Seen]
+
+
+def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
+    """A query explained for a terminal.
+
+    Args:
+        query: what to explain.
+        dialect: the language it is in.
+        profile: the defaults that it has.
+        run: what was seen of it, if it was run over data.
+    """
     lines = [*_heading(query, dialect, profile)]
     if query.is_continuous:
         lines.append("")
         lines += [f"{'window':12}{_window_text(window)}" for window in query.windows]
         lines.append("")
-        for position, (key, value) in enumerate(semantics_rows(query.semantics)):
-            lines.append(f"{'' if position else 'profile':12}{key:16}{value}")
-        lines += ["", f"{'evaluated':12}{_parts_text(partitioning_of(query))}"]
+        rows = list(semantics_rows(query.semantics))
+        width = max(16, *(len(key) + 2 for key, _ in rows))
+        for position, (key, value) in enumerate(rows):
+            lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
+        lines += ["", f"{'strategy':12}snapshot: each evaluation looks at all that windows hold"]
+        lines += [f"{'evaluated':12}{_parts_text(partitioning_of(query))}"]
     lines += ["", "parsed", show(query.pattern)]
+    stages, pattern = _stages(query)
+    for stage in stages:
+        lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(stage.pattern)]
+    lines += ["", *_table(pattern, run)]
+    found = list(pieces(query)) if query.is_continuous else []
+    if found:
+        lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
+
+
+def _stages(query: Query) -> tuple[list[Stage], Operator]:
+    stages: list[Stage] = []
+    return stages, optimised(query, observe=stages.append)
+
+
+def _said(rule: Rule) -> str:
+    """What a rule says, in a sentence."""
+    return rule.equation.partition("\n")[0]
+
+
+def _table(pattern: Operator, run: Run | None) -> Iterator[str]:
+    """The operators that are evaluated, with how many solutions are expected and were found."""
+    lines = list(tree(pattern if run is None else run.pattern))
+    shown = ["  " * line.depth + line.label for line in lines]
+    width = min(max(map(len, shown)), _WIDEST) + 2
+    head = f"{'estimated':>10}" + (f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if run else "")
+    yield f"{'to be done':{width}}{head}"
+    for line, name in zip(lines, shown, strict=True):
+        operator = line.node if not isinstance(line.node, _PATTERNS) else Bgp((line.node,))
+        figures = f"{estimated(operator, {}):10,}"
+        if run is not None:
+            found = run.seen.get(id(line.node))
+            if found is not None:  # else it was joined pattern by pattern
+                figures += f"{found.rows:12,}{found.times:13,}{found.seconds * 1000:10,.1f}"
+        yield f"{name:{width}}{figures}" if len(name) < width else f"{name}\n{'':{width}}{figures}"
+
+
+_WIDEST: Final = 76
+_PATTERNS: Final = (TriplePattern, PathPattern)
 
 
 def _parts_text(found: Partitioning) -> str:
@@ -160,8 +243,9 @@ def _window_text(window: WindowDeclaration) -> str:
     return f"{named}: {frame_text(window.frame)}{where}"
 
 
-def as_json(query: Query, dialect: str, profile: str) -> dict[str, Any]:
+def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
     """A query explained for a program; times in milliseconds, patterns in the notation."""
+    stages, pattern = _stages(query)
     registration = query.registration
     return {
         "name": None if registration is None else registration.name,
@@ -182,8 +266,35 @@ def as_json(query: Query, dialect: str, profile: str) -> dict[str, Any]:
             "possible": sorted(each.name for each in possible(query.pattern)),
         },
         "partition_key": _key_json(query),
-        "stages": [{"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)}],
+        "stages": [
+            {"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)},
+            *(_stage_json(stage) for stage in stages),
+        ],
+        "operators": list(_operators(pattern, run)),
+        "pieces": [{"piece": name, "text": said} for name, said in pieces(query)],
     }
+
+
+def _stage_json(stage: Stage) -> dict[str, Any]:
+    return {
+        "stage": stage.rule.name,
+        "equation": stage.rule.equation,
+        "algebra": show(stage.pattern, width=1_000_000),
+    }
+
+
+def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
+    for line in tree(pattern if run is None else run.pattern):
+        operator = line.node if not isinstance(line.node, _PATTERNS) else Bgp((line.node,))
+        found = None if run is None else run.seen.get(id(line.node))
+        yield {
+            "depth": line.depth,
+            "operator": line.label,
+            "estimated": estimated(operator, {}),
+            "seen": None if found is None else found.rows,
+            "evaluations": None if found is None else found.times,
+            "milliseconds": None if found is None else found.seconds * 1000,
+        }
 
 
 def _key_json(query: Query) -> str | None:

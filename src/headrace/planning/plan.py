@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -14,6 +14,7 @@ from headrace.algebra.reporting import (
     Align,
     Bounds,
     Every,
+    Keep,
     OnArrival,
     OnChange,
     OnClose,
@@ -82,6 +83,10 @@ class Plan:
         """What is evaluated."""
         return self.query.pattern if self.rewritten is None else self.rewritten
 
+    def applies(self, rule: str) -> bool:
+        """Whether a rule of how queries are evaluated is on."""
+        return dict(self.semantics.switched_rules).get(rule, True)
+
     @property
     def semantics(self) -> Semantics:
         """When it is evaluated and what it emits."""
@@ -112,8 +117,14 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """What tells this plan from any other, also in another process."""
-        shown = (self.name, self.query, self.windows, self.delays)
+        """What tells this plan from any other, also in another process.
+
+        A run may be told anew what to do about overload and by which rules to rewrite, and goes on
+        with what windows hold.
+        """
+        semantics = replace(self.semantics, overload=Keep(), switched_rules=())
+        same = replace(self.query, semantics=semantics)
+        shown = (self.name, same, self.windows, self.delays)
         return sha256(repr(shown).encode()).hexdigest()
 
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import assert_never
+from dataclasses import dataclass
+from typing import Final, assert_never
 
 from headrace.algebra.expressions import (
+    Exists,
     Expression,
     PatternTerm,
     Timestamp,
     TriplePattern,
     Variable,
 )
-from headrace.algebra.operators import Bgp, Graph, Group, Operator, Service, Values, Window
+from headrace.algebra.operators import (
+    Bgp,
+    Filter,
+    Graph,
+    Group,
+    Operator,
+    Service,
+    Values,
+    Window,
+)
 from headrace.algebra.paths import (
     Alternative,
     Inverse,
@@ -25,18 +35,35 @@ from headrace.algebra.paths import (
     ZeroOrOne,
 )
 from headrace.algebra.query import Describe
-from headrace.algebra.walk import arguments, everywhere, expressions, parts
+from headrace.algebra.walk import (
+    arguments,
+    conjuncts,
+    everywhere,
+    expressions,
+    inputs,
+    parts,
+)
+from headrace.planning.limits import Limit, limits
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri, Literal
+from headrace.rewrite.optimise import FILTER_EARLY
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Statements with some terms in some places; None is any term."""
+    """Statements with some terms in some places; None is any term.
+
+    Attributes:
+        subject: what stands there.
+        predicate: what stands there.
+        object: what stands there.
+        limits: what the object must meet, if it is a number; other objects are not judged.
+    """
 
     subject: Iri | Literal | None = None
     predicate: Iri | Literal | None = None
     object: Iri | Literal | None = None
+    limits: tuple[Limit, ...] = ()
 
     @property
     def is_any(self) -> bool:
@@ -66,12 +93,34 @@ def _shapes(plan: Plan) -> list[Shape] | None:
     if isinstance(plan.query.form, Describe) or _counts_graphs(pattern):
         return None
     found: list[Shape] = []
+    early = plan.applies(FILTER_EARLY)
+    for bgp, conditions in _filtered(pattern):
+        tested = conditions if early else ()
+        found += [shape for each in bgp.patterns for shape in _of_pattern(each, tested)]
     for operator in everywhere(pattern):
-        if isinstance(operator, Bgp):
-            found += [shape for each in operator.patterns for shape in _of_pattern(each)]
         for expression in expressions(operator):
             found += [_of_call(part) for part in parts(expression) if _looks_up(part)]
     return None if any(shape.is_any for shape in found) else found
+
+
+Conditions = tuple[Expression, ...]
+
+
+def _filtered(pattern: Operator) -> Iterator[tuple[Bgp, Conditions]]:
+    """The graph patterns of a query, those in EXISTS too, with what their solutions must meet."""
+    stack: list[tuple[Operator, Conditions]] = [(pattern, ())]
+    while stack:
+        operator, conditions = stack.pop()
+        match operator:
+            case Bgp():
+                yield operator, conditions
+            case Filter(condition, source):
+                stack.append((source, (*conditions, *conjuncts(condition))))
+            case _:
+                stack += [(source, ()) for source in inputs(operator)]
+        for expression in expressions(operator):
+            tests = [part for part in parts(expression) if isinstance(part, Exists)]
+            stack += [(test.pattern, ()) for test in tests]
 
 
 def _counts_graphs(pattern: Operator) -> bool:
@@ -84,19 +133,27 @@ def _counts_graphs(pattern: Operator) -> bool:
     )
 
 
-def _of_pattern(pattern: object) -> Iterator[Shape]:
+def _of_pattern(pattern: object, conditions: Conditions) -> Iterator[Shape]:
     if isinstance(pattern, TriplePattern):
-        terms = (pattern.subject, pattern.predicate, pattern.object)
-        yield Shape(*map(_constant, terms))
+        term = pattern.object
+        yield Shape(
+            _constant(pattern.subject),
+            _constant(pattern.predicate),
+            _constant(term),
+            tuple(limits(conditions, term)) if isinstance(term, Variable) else (),
+        )
     else:
         path: Path = pattern.path  # type: ignore[attr-defined]  # there is no third sort
         for link in _links(path):
             yield Shape(predicate=link)
 
 
+_TRIPLE: Final = 3
+
+
 def _looks_up(part: Expression) -> bool:
     """Whether a call asks for the time of a triple, which need not match any pattern."""
-    return isinstance(part, Timestamp) and len(part.arguments) == len(fields(Shape))
+    return isinstance(part, Timestamp) and len(part.arguments) == _TRIPLE
 
 
 def _of_call(call: Expression) -> Shape:

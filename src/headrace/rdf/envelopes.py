@@ -11,7 +11,7 @@ it is the time of it all, and no part of the data.
 
 A **result** of a query, as a run writes it, has ``"at"`` and ``"triple"``, perhaps ``"graph"``.
 Adjacent ones of one query and instant are one element, and an evaluation without results is a
-heartbeat.
+heartbeat, and so is an instant that was skipped.
 """
 
 from __future__ import annotations
@@ -295,6 +295,8 @@ def _known_form(media_type: str) -> Format:
 def _check_empty(members: Object) -> None:
     """Refuse a result that is no triple, but not an evaluation without results."""
     if "row" in members and members["row"] is None:
+        return
+    if members.get("skipped") is True:
         return
     kind = next((name for name in ("row", "boolean", "error") if name in members), None)
     if kind == "error":

@@ -34,6 +34,7 @@ class Evaluation:
         quads: the statements of a CONSTRUCT or DESCRIBE.
         boolean: the truth of an ASK; None if it emits none.
         error: why there is no answer.
+        skipped: whether the query was not evaluated at this instant, for want of time.
     """
 
     query: str
@@ -45,6 +46,7 @@ class Evaluation:
     quads: tuple[Quad, ...] = ()
     boolean: bool | None = None
     error: str | None = None
+    skipped: bool = False
 
     @property
     def time(self) -> datetime:
@@ -53,8 +55,9 @@ class Evaluation:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was emitted."""
-        return not self.rows and not self.quads and self.boolean is None and self.error is None
+        """Whether it was evaluated, and nothing was emitted."""
+        answered = self.error is None and not self.skipped
+        return answered and not self.rows and not self.quads and self.boolean is None
 
     def bindings(self) -> list[dict[str, Term]]:
         """The rows as mappings of what is bound."""

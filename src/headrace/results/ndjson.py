@@ -34,6 +34,9 @@ def _parts(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     if evaluation.error is not None:
         yield {"error": evaluation.error}
         return
+    if evaluation.skipped:
+        yield {"skipped": True}
+        return
     for bound in evaluation.bindings():
         yield {"row": {name: term_to_json(term) for name, term in bound.items()}}
     for quad in evaluation.quads:

@@ -59,6 +59,8 @@ def evaluation_text(evaluation: Evaluation) -> str:
     head = ", ".join([f"{evaluation.query} at {_clock(evaluation.at)}", *begun])
     if evaluation.error is not None:
         return f"{head}: error: {evaluation.error}\n"
+    if evaluation.skipped:
+        return f"{head}: skipped\n"
     if evaluation.is_empty:
         return f"{head}: nothing\n"
     if evaluation.boolean is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from headrace.algebra.expressions import (
     BuiltIn,
     Exists,
@@ -22,7 +20,7 @@ from headrace.algebra.operators import (
     Service,
 )
 from headrace.algebra.scope import Variables, certain, mentioned, possible
-from headrace.algebra.walk import everywhere, expressions, parts, within
+from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.evaluate import is_volatile
 
 
@@ -31,7 +29,9 @@ def is_movable(expression: Expression) -> bool:
 
     RAND and its like follow from the whole row, and EXISTS from the data it stands over.
     """
-    return not is_volatile(expression) and not any(True for _ in patterns_in(expression))
+    return not is_volatile(expression) and not any(
+        isinstance(part, Exists) for part in parts(expression)
+    )
 
 
 def is_fixed(operator: Operator) -> bool:
@@ -39,20 +39,10 @@ def is_fixed(operator: Operator) -> bool:
 
     What contains RAND or its like, or asks a remote endpoint, is left as it stands.
     """
-    return all(map(is_fixed_itself, within(operator)))
-
-
-def is_fixed_itself(operator: Operator) -> bool:
-    """The same of an operator alone, whatever it reads."""
-    return not isinstance(operator, Service) and not any(
-        is_volatile(expression) or any(not is_fixed(each) for each in patterns_in(expression))
-        for expression in expressions(operator)
-    )
-
-
-def patterns_in(expression: Expression) -> Iterator[Operator]:
-    """The patterns that an expression looks for by EXISTS."""
-    return (part.pattern for part in parts(expression) if isinstance(part, Exists))
+    for each in everywhere(operator):
+        if isinstance(each, Service) or any(map(is_volatile, expressions(each))):
+            return False
+    return True
 
 
 def asks_times(operator: Operator) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from headrace.algebra.expressions import TriplePattern
+from headrace.algebra.operators import Graph, Operator, Window
+from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.windows import WindowDeclaration
 from headrace.rdf.terms import Iri
-from headrace.rewrite.sources import Sources
+from headrace.rewrite.sources import Origin, Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +21,31 @@ class Known:
         sources: where statements of the default graph are expected.
         windows: the windows of the query.
         in_default_graph: whether patterns here are matched outside any GRAPH and WINDOW.
+        in_window: whether they are matched in a WINDOW.
     """
 
     sources: Sources = field(default_factory=Sources)
     windows: tuple[WindowDeclaration, ...] = ()
     in_default_graph: bool = True
+    in_window: bool = False
 
     @classmethod
     def of(cls, query: Query, predicates: frozenset[Iri] | None = None) -> Known:
         """What is known of a query, and of the static data if that is there."""
         return cls(Sources.of(query, predicates), query.windows)
 
-    def within(self) -> Known:
-        """The same inside a GRAPH or a WINDOW."""
-        return replace(self, in_default_graph=False)
+    def inside(self, operator: Operator) -> Known:
+        """The same for the inputs of an operator."""
+        match operator:
+            case Window():
+                return replace(self, in_default_graph=False, in_window=True)
+            case Graph():
+                return replace(self, in_default_graph=False)
+            case _:
+                return self
+
+    def expected(self, pattern: TriplePattern | PathPattern) -> Origin:
+        """Where the statements of a pattern are expected."""
+        if self.in_default_graph:
+            return self.sources.expected(pattern)
+        return Origin.STREAM if self.in_window else Origin.STATIC

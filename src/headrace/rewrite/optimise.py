@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.algebra.operators import Operator
 from headrace.algebra.query import Query
 from headrace.algebra.scope import certain, possible
 from headrace.algebra.walk import within
-from headrace.errors import InternalError, SettingError
+from headrace.errors import InternalError, SettingError, nearest
 from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
+
+PRECOMPUTE: Final = "precompute_static"
+"""Whether what is found in static data is kept for the next evaluation."""
+FILTER_EARLY: Final = "filter_while_decoding"
+"""Whether statements that no filter lets pass are dropped where they are read."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY)
+"""What can be switched like a rule, and changes no pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ def optimised(
         before = pattern
         for rule in chosen:
             made = rule.rewrite(pattern, known)
-            if made != pattern:
+            if made is not pattern and made != pattern:
                 _check(rule, pattern, made)
                 pattern = made
                 observe(Stage(rule, pattern))
@@ -62,13 +70,21 @@ def optimised(
 
 def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
-    wanted = {rule.name: rule.on for rule in rules}
-    for name, on in query.semantics.switched_rules:
-        if name not in wanted and name not in {rule.name for rule in RULES}:
-            names = ", ".join(rule.name for rule in RULES)
-            raise SettingError(f"there is no rule '{name}'; there are {names}")
-        wanted[name] = on
+    check_switches(query)
+    wanted = {rule.name: rule.on for rule in rules} | dict(query.semantics.switched_rules)
     return [rule for rule in rules if wanted[rule.name]]
+
+
+def check_switches(query: Query) -> None:
+    """Refuse a query that switches a rule that there is not."""
+    names = [*(rule.name for rule in RULES), *PHYSICAL]
+    for name, _ in query.semantics.switched_rules:
+        if name not in names:
+            near = nearest(name, names)
+            suggestion = f"; did you mean '{near}'?" if near else ""
+            raise SettingError(
+                f"there is no rule '{name}'{suggestion}\nthere are {', '.join(names)}"
+            )
 
 
 def _most_passes(pattern: Operator) -> int:

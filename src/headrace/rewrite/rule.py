@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headrace.algebra.operators import Graph, Operator, Service, Window
+from headrace.algebra.operators import Operator, Service
 from headrace.algebra.walk import inputs, with_inputs
-from headrace.rewrite.conditions import is_fixed_itself
+from headrace.rewrite.conditions import is_fixed
 from headrace.rewrite.knowledge import Known
 
 Rewrite = Callable[[Operator, Known], Operator]
@@ -41,7 +41,7 @@ def placed(
     """A rule that also looks at where an operator stands."""
 
     def apply(operator: Operator, known: Known) -> Operator:
-        return _transformed(operator, function, known)[0]
+        return _transformed(operator, function, known)
 
     return _named(of or function, apply, on=on)
 
@@ -53,7 +53,7 @@ def whole(function: Rewrite, *, on: bool = True) -> Rule:
 
 def _everywhere(function: Callable[..., Operator], rewrite: Rewrite, *, on: bool) -> Rule:
     def apply(operator: Operator, known: Known) -> Operator:
-        return _transformed(operator, rewrite, known)[0]
+        return _transformed(operator, rewrite, known)
 
     return _named(function, apply, on=on)
 
@@ -62,15 +62,12 @@ def _named(function: Callable[..., Operator], rewrite: Rewrite, *, on: bool) -> 
     return Rule(function.__name__, function.__doc__ or "", rewrite, on)
 
 
-def _transformed(operator: Operator, function: Rewrite, known: Known) -> tuple[Operator, bool]:
-    """A pattern in which a rule was applied to every operator, inputs first.
-
-    Beside it: whether it is fixed. A rule is not applied to what is not.
-    """
+def _transformed(operator: Operator, function: Rewrite, known: Known) -> Operator:
+    """A pattern in which a rule was applied to every operator, inputs first."""
     if isinstance(operator, Service):
-        return operator, False
-    inside = known.within() if isinstance(operator, Graph | Window) else known
-    below = [_transformed(each, function, inside) for each in inputs(operator)]
-    made = with_inputs(operator, tuple(each for each, _ in below))
-    fixed = is_fixed_itself(operator) and all(each for _, each in below)
-    return (function(made, known) if fixed else made), fixed
+        return operator
+    inside = known.inside(operator)
+    below = tuple(_transformed(each, function, inside) for each in inputs(operator))
+    standing = with_inputs(operator, below)
+    made = function(standing, known)
+    return made if made is standing or is_fixed(standing) else standing

@@ -84,12 +84,16 @@ def by_source(patterns: Patterns, sources: Sources) -> dict[Origin, Patterns]:
 def _kinship(predicate: Iri, names: Iterable[str]) -> int:
     """How much of its host a predicate shares with the most similar of some names.
 
+    All of the world shares a top-level domain: that alone says nothing.
+
     >>> _kinship(Iri("http://a.example.org/p"), ["http://b.example.org/data", "urn:x"])
     2
+    >>> _kinship(Iri("http://a.example.org/p"), ["http://other.org/data"])
+    0
     """
     own = _labels(predicate.value)
-    shared = [_common(own, _labels(name)) for name in names]
-    return max(shared, default=0)
+    shared = max((_common(own, _labels(name)) for name in names), default=0)
+    return shared if shared > 1 or len(own) == shared else 0
 
 
 def _labels(iri: str) -> list[str]:

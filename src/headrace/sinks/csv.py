@@ -8,7 +8,8 @@ mark: `?at`.
 
 Values are those of SPARQL 1.1 Query Results CSV: the text of a term without what it is; nothing
 where a variable is unbound. An evaluation that emits nothing gives no line, one that fails a line
-with its `error`. Lines end as that standard says, with a carriage return and a line feed.
+with its `error`, and an instant that was skipped a line with `skipped` in its place. Lines end as
+that standard says, with a carriage return and a line feed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import (
     EMPTY,
     ERROR,
+    SKIPPED,
     by_distinct,
     emitted,
     in_milliseconds,
@@ -87,6 +89,8 @@ class CsvSink(FileOutput):
         places = {shown: name for name, shown in term_columns(form).items()}
         made = [by_distinct(block[name], _values) for name in places.values()]
         errors = by_distinct(block[ERROR], _cells)
+        if block[SKIPPED].any():
+            errors = errors.set(block[SKIPPED], SKIPPED)
         frame = block.with_columns(*made, errors, heads.gather(block[INSTANT]).alias(_HEAD))
         cells = [
             pl.col(places[name]).fill_null("") if name in places else pl.lit("")

@@ -19,6 +19,8 @@ EMPTY: Final = "empty"
 """Whether a line stands for an evaluation that emitted nothing."""
 ERROR: Final = "error"
 """Why an evaluation has no answer."""
+SKIPPED: Final = "skipped"
+"""Whether a line stands for an instant that was skipped."""
 
 
 # -- what was emitted --------------------------------------------------------------------------
@@ -52,9 +54,10 @@ def names_of_all(forms: Iterable[Form], own: Iterable[str]) -> dict[str, str]:
 
 
 def emitted(report: Report, form: Form) -> pl.DataFrame:
-    """A line for each row, for each evaluation that emitted nothing, and for each that failed.
+    """A line for each row, for each instant at which nothing was emitted, and for each error.
 
-    Columns: `instant`, the terms, `empty` and `error`. By instant, and then as they were emitted.
+    Columns: `instant`, the terms, `empty`, `error` and `skipped`, of which one says why there is no
+    row. By instant, and then as they were emitted.
     """
     names = list(term_columns(form))
     schema = {INSTANT: pl.Int64, **dict.fromkeys(names, pl.String)}
@@ -65,15 +68,16 @@ def emitted(report: Report, form: Form) -> pl.DataFrame:
     if report.errors:
         rows = rows.filter(~pl.col(INSTANT).is_in(list(report.errors)))
     others = _without_rows(report, rows[INSTANT])
-    rows = rows.hstack([each.new_from_index(0, rows.height) for each in _NEITHER])
+    rows = rows.hstack([each.new_from_index(0, rows.height) for each in _NONE_OF_THEM])
     every = rows if others.is_empty() else pl.concat([rows, others], how="diagonal")
     in_order = every[INSTANT].is_sorted()
     return every if in_order else every.sort(INSTANT, maintain_order=True)
 
 
-_NEITHER: Final = (
+_NONE_OF_THEM: Final = (
     pl.Series(EMPTY, [False], pl.Boolean),
     pl.Series(ERROR, [None], pl.String),
+    pl.Series(SKIPPED, [False], pl.Boolean),
 )
 
 
@@ -81,7 +85,8 @@ def _without_rows(report: Report, answered: pl.Series) -> pl.DataFrame:
     places = np.setdiff1d(np.arange(len(report)), answered.to_numpy())
     errors = pl.Series(ERROR, [report.errors.get(each) for each in places.tolist()], pl.String)
     instants = pl.Series(INSTANT, places, pl.Int64)
-    return pl.DataFrame([instants, errors.is_null().alias(EMPTY), errors])
+    skipped = instants.is_in(list(report.skipped)).alias(SKIPPED)
+    return pl.DataFrame([instants, (errors.is_null() & ~skipped).alias(EMPTY), errors, skipped])
 
 
 def by_distinct(texts: pl.Series, convert: Callable[[pl.Series], pl.Series]) -> pl.Series:

@@ -25,6 +25,7 @@ from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import (
     EMPTY,
     ERROR,
+    SKIPPED,
     bounds,
     by_distinct,
     emitted,
@@ -80,6 +81,8 @@ def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
         said = (
             pl.when(pl.col(ERROR).is_not_null())
             .then(pl.concat_str(pl.lit('"error": '), ERROR))
+            .when(SKIPPED)
+            .then(pl.lit('"skipped": true'))
             .when(EMPTY)
             .then(pl.lit('"row": null'))
             .otherwise(_part(form))

@@ -2,9 +2,10 @@
 
 Columns: `query`, `at` and `seq`; `windows`, a list of names with openings and closes; a column of
 canonical N-Triples texts for each variable of any query of the run, in the order in which they
-first appear; `empty`, whether a row stands for an evaluation that emitted nothing; and `error`. The
-column of an ASK is `boolean`, those of a CONSTRUCT or DESCRIBE are `subject`, `predicate`, `object`
-and `graph`; a variable that is called like another column here keeps its question mark: `?at`.
+first appear; `empty`, whether a row stands for an evaluation that emitted nothing; `error`; and
+`skipped`, whether it stands for an instant at which the query was not evaluated. The column of an
+ASK is `boolean`, those of a CONSTRUCT or DESCRIBE are `subject`, `predicate`, `object` and `graph`;
+a variable that is called like another column here keeps its question mark: `?at`.
 
 A part is written under a name that readers pass over and then renamed, so that it is there as a
 whole or not at all. A mark is the label of the last batch and how many parts there are.
@@ -28,7 +29,15 @@ from headrace.kernel.columns import INSTANT
 from headrace.kernel.reports import Report
 from headrace.sinks.base import Mark
 from headrace.sinks.files import claimed, put, unwritten
-from headrace.sinks.frames import EMPTY, ERROR, bounds, emitted, names_of_all, term_columns
+from headrace.sinks.frames import (
+    EMPTY,
+    ERROR,
+    SKIPPED,
+    bounds,
+    emitted,
+    names_of_all,
+    term_columns,
+)
 
 _LABEL: Final = re.compile(r"([0-9]{1,10})(?:\.([a-z]+))?")
 _PART: Final = re.compile(r"part-([0-9]{10})(?:_([a-z]+))?\.parquet")
@@ -43,6 +52,7 @@ _WHEN: Final = {
     "seq": pl.Int64(),
     "windows": pl.List(_WINDOW),
 }
+_WITHOUT_ROW: Final = (EMPTY, ERROR, SKIPPED)
 
 Order = tuple[int, str]
 """The parts of a label, which stand in the order in which batches are written."""
@@ -60,8 +70,8 @@ class ParquetSink:
         """
         self._path = path
         self._forms = forms
-        self._columns = names_of_all(forms.values(), (*_WHEN, EMPTY, ERROR))
-        self._header = [*_WHEN, *self._columns.values(), EMPTY, ERROR]
+        self._columns = names_of_all(forms.values(), (*_WHEN, *_WITHOUT_ROW))
+        self._header = [*_WHEN, *self._columns.values(), *_WITHOUT_ROW]
         self._last: str | None = None
         self._parts: set[str] | None = None
         self._directory = _opened(path)
@@ -143,7 +153,7 @@ class ParquetSink:
             else pl.repeat(None, lines.height, dtype=pl.String, eager=True).alias(name)
             for shown, name in self._columns.items()
         ]
-        return when.with_columns(*terms, lines[EMPTY], lines[ERROR])
+        return when.with_columns(*terms, *(lines[name] for name in _WITHOUT_ROW))
 
 
 def _opened(path: Path) -> int:

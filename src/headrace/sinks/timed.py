@@ -2,7 +2,8 @@
 
 A line is the instant, a tab and a statement. What the format says holds for what is read again:
 the statements of an instant in one graph are one element, those outside any graph one element
-each. An evaluation that emits nothing is a heartbeat, and one that fails a comment.
+each. An evaluation that emits nothing is a heartbeat; one that fails is a comment, and so is an
+instant that was skipped.
 
 The lines of a batch are in the order of time, whichever query they are of.
 """
@@ -22,7 +23,7 @@ from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, 
 from headrace.kernel.reports import Report
 from headrace.rdf.times import milliseconds
 from headrace.sinks.files import Bytes, FileOutput
-from headrace.sinks.frames import EMPTY, ERROR, emitted, in_milliseconds
+from headrace.sinks.frames import EMPTY, ERROR, SKIPPED, emitted, in_milliseconds
 from headrace.sinks.texts import blocks, content
 
 _AT: Final = "at"
@@ -67,6 +68,8 @@ def _timely(report: Report, form: Form) -> pl.DataFrame:
         for text in (frame[ERROR] if report.errors else ())
     ]
     errors = pl.Series(ERROR, failed, pl.String) if failed else frame[ERROR]
+    if report.skipped:
+        errors = errors.set(frame[SKIPPED], f"query {_text(report.query)} was skipped")
     times = pl.Series(report.times, dtype=pl.Int64).gather(frame[INSTANT])
     return frame.drop(INSTANT).with_columns(times.alias(TIME), errors)
 

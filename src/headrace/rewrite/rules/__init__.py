@@ -44,6 +44,8 @@ from headrace.rewrite.rules.push_filter_into_minus import push_filter_into_minus
 from headrace.rewrite.rules.push_filter_into_optional import push_filter_into_optional
 from headrace.rewrite.rules.push_filter_into_union import push_filter_into_union
 from headrace.rewrite.rules.push_filter_into_window import push_filter_into_window
+from headrace.rewrite.rules.push_filter_to_static import push_filter_to_static
+from headrace.rewrite.rules.push_filter_to_streams import push_filter_to_streams
 from headrace.rewrite.rules.push_projections import push_projections
 from headrace.rewrite.rules.separate_sources import separate_sources
 from headrace.rewrite.rules.split_disjunctions import split_disjunctions
@@ -81,6 +83,8 @@ RULES: Final[tuple[Rule, ...]] = (
     local(push_filter_into_join),
     local(push_filter_into_window),
     local(push_filter_into_graph),
+    placed(push_filter_to_streams),
+    placed(push_filter_to_static),
     # Aggregates go down to the streams.
     local(aggregates_as_groups),
     placed(spread_windows),

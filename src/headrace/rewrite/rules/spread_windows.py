@@ -24,10 +24,8 @@ def spread_windows(operator: Operator, known: Known) -> Operator:
     GROUP (WINDOW ?w P)  ->  GROUP ((WINDOW w1 P) BIND_?w w1 UNION (WINDOW w2 P) BIND_?w w2 ...)
     """
     match operator:
-        case Group(source, keys, aggregates):
-            return Group(_spread(source, known), keys, aggregates)
-        case Annotate(source, annotations):
-            return Annotate(_spread(source, known), annotations)
+        case Group(source) | Annotate(source) if known.windows:
+            return with_inputs(operator, (_spread(source, known),))
         case _:
             return operator
 
@@ -37,9 +35,7 @@ def _spread(operator: Operator, known: Known) -> Operator:
         case Union() | Filter() | Project():
             below = tuple(_spread(source, known) for source in inputs(operator))
             return with_inputs(operator, below)
-        case Window(Variable() as name, source, None) if known.windows and name not in possible(
-            source
-        ):
+        case Window(Variable() as name, source, None) if name not in possible(source):
             names = dict.fromkeys(window.name for window in known.windows)
             branches = tuple(Extend(Window(each, source), name, each) for each in names)
             return branches[0] if len(branches) == 1 else Union(branches)

@@ -1,0 +1,69 @@
+"""A query as one of its graphs, in one of the forms they are shown in."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import assert_never
+
+from headrace.algebra.query import Query
+from headrace.graphs.denotation import DGraph
+from headrace.graphs.denotational_drawing import terms_in_svg
+from headrace.graphs.denotational_graph import denotational_graph
+from headrace.graphs.mermaid import operators_in_mermaid, terms_in_mermaid
+from headrace.graphs.operator_drawing import operators_in_svg
+from headrace.graphs.operator_graph import OGraph, operator_graph
+from headrace.graphs.outline import inventory, outline
+from headrace.rewrite.optimise import optimised
+
+
+class GraphKind(StrEnum):
+    """Which graph: of what is computed, as written or as run, or of what is spoken about."""
+
+    OPERATORS = "operators"
+    REWRITTEN = "rewritten"
+    DENOTATIONAL = "denotational"
+
+
+class GraphForm(StrEnum):
+    """How it is shown."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    SVG = "svg"
+
+
+def drawn(query: Query, kind: GraphKind, form: GraphForm) -> str:
+    """A graph of a query as text."""
+    match kind:
+        case GraphKind.OPERATORS:
+            return _operators(operator_graph(query), form)
+        case GraphKind.REWRITTEN:
+            return _operators(operator_graph(query, optimised(query)), form)
+        case GraphKind.DENOTATIONAL:
+            return _terms(denotational_graph(query), form)
+        case _:
+            assert_never(kind)
+
+
+def _operators(graph: OGraph, form: GraphForm) -> str:
+    match form:
+        case GraphForm.TEXT:
+            return f"{outline(graph)}\n"
+        case GraphForm.MERMAID:
+            return operators_in_mermaid(graph)
+        case GraphForm.SVG:
+            return operators_in_svg(graph)
+        case _:
+            assert_never(form)
+
+
+def _terms(graph: DGraph, form: GraphForm) -> str:
+    match form:
+        case GraphForm.TEXT:
+            return f"{inventory(graph)}\n"
+        case GraphForm.MERMAID:
+            return terms_in_mermaid(graph)
+        case GraphForm.SVG:
+            return terms_in_svg(graph)
+        case _:
+            assert_never(form)

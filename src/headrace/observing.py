@@ -1,0 +1,44 @@
+"""A query run over data, to see how many solutions each operator has and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from headrace.dialects import Parsed
+from headrace.engine import Engine
+from headrace.options import static_file, streams_of
+from headrace.planning.explain import Run, Seen
+
+
+def observed(
+    parsed: Parsed, streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]
+) -> Run:
+    """Run a query over all there is, in this process.
+
+    Args:
+        parsed: the query.
+        streams: what it reads, as the option `--stream` has it.
+        static: static data, as the option `--static` has them.
+        settings: those of the run.
+
+    Raises:
+        HeadraceError: it cannot be run so.
+    """
+    engine = Engine(settings=settings)
+    for graph, path in map(static_file, static):
+        engine.static.load(path, graph)
+    for iri, sources in streams_of(list(streams)).items():
+        engine.stream(iri, source=sources)
+    engine.register_parsed(parsed)
+    seen: dict[int, Seen] = {}
+
+    def note(node: object, rows: int, seconds: float) -> None:
+        before = seen.get(id(node), Seen())
+        seen[id(node)] = Seen(before.times + 1, before.rows + rows, before.seconds + seconds)
+
+    kernel = engine.runner.kernel
+    kernel.around = replace(kernel.around, observe=note)
+    [plan] = engine.plans()
+    engine.run(once=True)
+    return Run(plan.pattern, seen)
