@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -20,16 +18,13 @@ from headrace.algebra.query import Dataset, Query, Select
 from headrace.algebra.windows import TimeWindow, WindowDeclaration
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
-from headrace.rewrite.rule import Rule
-from headrace.rewrite.rules import RULES
+from tests.rewrite.choosing import EVERY, Rules
 from tests.rewrite.naive import World, bag
 from tests.rewrite.patterns import patterns
 from tests.rewrite.worlds import PROPERTIES, WINDOWS, kernel_bag, random_world
 
 CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
-EVERY = tuple(replace(rule, on=True) for rule in RULES)
-"""Also those that are off unless a query switches them on."""
-WORLDS = 3
+WORLDS = 2
 
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -46,7 +41,7 @@ def worlds(seed: int, *, in_default: bool) -> list[World]:
     return [random_world(Random(f"{seed} {number}"), names) for number in range(WORLDS)]
 
 
-def rewritten(query: Query, rules: Sequence[Rule]) -> Operator:
+def rewritten(query: Query, rules: Rules) -> Operator:
     """The pattern after some rules, where one of the properties is known to be static."""
     return optimised(query, frozenset(PROPERTIES[:1]), rules=rules)
 
