@@ -375,11 +375,11 @@ def bench(
 
 def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
     """A query that the command line names: a file, a text, or what standard input holds."""
-    from headrace.rewrite.optimise import check_switches  # noqa: PLC0415
+    from headrace.rewrite.optimise import check_names  # noqa: PLC0415
 
-    parsed = _parsed(query, dialect, settings_of(settings or []))
-    check_switches(parsed.query)
-    return parsed
+    chosen = settings_of(settings or [])
+    check_names(key.removeprefix("rules.") for key in chosen if key.startswith("rules."))
+    return _parsed(query, dialect, chosen)
 
 
 def _parsed(query: str, dialect: str | None, chosen: dict[str, str]) -> Parsed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,21 +70,21 @@ def optimised(
 
 def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
-    check_switches(query)
-    wanted = {rule.name: rule.on for rule in rules} | dict(query.semantics.switched_rules)
+    switched = dict(query.semantics.switched_rules)
+    check_names(switched)
+    wanted = {rule.name: rule.on for rule in rules} | switched
     return [rule for rule in rules if wanted[rule.name]]
 
 
-def check_switches(query: Query) -> None:
-    """Refuse a query that switches a rule that there is not."""
-    names = [*(rule.name for rule in RULES), *PHYSICAL]
-    for name, _ in query.semantics.switched_rules:
-        if name not in names:
-            near = nearest(name, names)
+def check_names(names: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is not."""
+    known = [*(rule.name for rule in RULES), *PHYSICAL]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
             suggestion = f"; did you mean '{near}'?" if near else ""
-            raise SettingError(
-                f"there is no rule '{name}'{suggestion}\nthere are {', '.join(names)}"
-            )
+            listed = ", ".join(known)
+            raise SettingError(f"there is no rule '{name}'{suggestion}\nthere are {listed}")
 
 
 def _most_passes(pattern: Operator) -> int:
