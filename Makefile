@@ -5,7 +5,8 @@
 #   make check   set up, then lint and types only
 #   make bench   set up, then the benchmarks, but for those that run for minutes (latency, soak)
 #   make long    set up, then the tests that take minutes each: clusters, brokers, kills, every fault
-#   make fuzz    set up, then thousands of random queries and streams against pyoxigraph
+#   make fuzz    set up, then thousands of random queries and streams against pyoxigraph, and of
+#                random queries against themselves, rewritten
 #   make pictures  set up, then draw the pictures of the documentation again
 #   make clean   remove what make has made
 
@@ -45,6 +46,7 @@ long: $(STAMP)
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
 	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py
+	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/rewrite/test_random_patterns.py tests/rewrite/test_random_queries.py
 
 pictures: $(STAMP)
 	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg

@@ -34,7 +34,7 @@ from headrace.algebra.operators import (
     Values,
     Window,
 )
-from headrace.algebra.walk import parts, within
+from headrace.algebra.walk import expressions, parts, within
 from headrace.rdf.terms import Iri, Literal
 
 Variables = frozenset[Variable]
@@ -152,6 +152,7 @@ def mentioned(expression: Expression) -> Variables:
         elif isinstance(part, Exists):
             for operator in within(part.pattern):
                 found |= possible(operator)
+                found |= frozenset().union(*map(mentioned, expressions(operator)))
         elif isinstance(part, Timestamp) and isinstance(part.stream, Variable):
             found.add(part.stream)
     return frozenset(found)

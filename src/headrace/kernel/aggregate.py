@@ -165,7 +165,8 @@ def _arguments(call: Aggregate, solutions: Solutions, expressions: Expressions) 
 def _rows(solutions: Solutions) -> pl.DataFrame:
     """What COUNT(DISTINCT *) counts: solutions, which do not bind the blank nodes of a pattern."""
     named = [name for name in solutions.names if not name.startswith("?_:")]
-    return solutions.frame.select(*named, pl.lit(0).alias(_VALUE))
+    # As many zeros as there are solutions, even if none of them binds anything.
+    return solutions.frame.select(*named, pl.repeat(0, pl.len()).alias(_VALUE))
 
 
 def _sums(numbers: npt.NDArray[np.int64], starts: Positions) -> npt.NDArray[np.int64]:

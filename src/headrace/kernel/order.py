@@ -130,11 +130,8 @@ def sliced(
 
 
 def is_ordered(operator: Operator) -> bool:
-    """Whether the solutions of an operator come in an order that the query asked for."""
-    match operator:
-        case OrderBy():
-            return True
-        case Project(source) | Distinct(source) | Reduced(source) | Slice(source):
-            return is_ordered(source)
-        case _:
-            return False
+    """Whether solutions come in an order that their own query asked for; a subquery gives none."""
+    while isinstance(operator, Slice | Distinct | Reduced):
+        operator = operator.input
+    below = operator.input if isinstance(operator, Project) else operator
+    return isinstance(below, OrderBy)

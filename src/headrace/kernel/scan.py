@@ -319,7 +319,7 @@ def _stamped(
     grouped = named.group_by(key, maintain_order=True).agg(latest)
     times = [
         pl.col(f"latest {stream}").alias(time_of(name, stream))
-        for name in stamped
+        for name in dict.fromkeys(stamped)  # a triple may bind a variable twice
         for stream in streams
     ]
     return grouped.select(INSTANT, *columns, *times)

@@ -158,8 +158,10 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         lines.append("")
         lines += [f"{'window':12}{_window_text(window)}" for window in query.windows]
         lines.append("")
-        for position, (key, value) in enumerate(semantics_rows(query.semantics)):
-            lines.append(f"{'' if position else 'profile':12}{key:16}{value}")
+        rows = list(semantics_rows(query.semantics))
+        width = max(16, *(len(key) + 2 for key, _ in rows))
+        for position, (key, value) in enumerate(rows):
+            lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
         lines += ["", f"{'strategy':12}snapshot: each evaluation looks at all that windows hold"]
         lines += [f"{'evaluated':12}{_parts_text(partitioning_of(query))}"]
     lines += ["", "parsed", show(query.pattern)]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from headrace.algebra.operators import Operator
 from headrace.algebra.query import Query
 from headrace.algebra.scope import certain, possible
-from headrace.errors import InternalError, SettingError
+from headrace.algebra.walk import within
+from headrace.errors import InternalError, SettingError, nearest
 from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
 
-_MOST_PASSES: Final = 30
 PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
 FILTER_EARLY: Final = "filter_while_decoding"
@@ -55,7 +55,7 @@ def optimised(
     """
     chosen = _switched(query, rules)
     pattern, known = query.pattern, Known.of(query, predicates)
-    for _ in range(_MOST_PASSES):
+    for _ in range(_most_passes(pattern)):
         before = pattern
         for rule in chosen:
             made = rule.rewrite(pattern, known)
@@ -70,13 +70,26 @@ def optimised(
 
 def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
-    wanted = {rule.name: rule.on for rule in rules}
-    names = [*(rule.name for rule in RULES), *PHYSICAL]
-    for name, on in query.semantics.switched_rules:
-        if name not in names:
-            raise SettingError(f"there is no rule '{name}'; there are {', '.join(names)}")
-        wanted[name] = on
+    switched = dict(query.semantics.switched_rules)
+    check_names(switched)
+    wanted = {rule.name: rule.on for rule in rules} | switched
     return [rule for rule in rules if wanted[rule.name]]
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse the name of a rule that there is not."""
+    known = [*(rule.name for rule in RULES), *PHYSICAL]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            suggestion = f"; did you mean '{near}'?" if near else ""
+            listed = ", ".join(known)
+            raise SettingError(f"there is no rule '{name}'{suggestion}\nthere are {listed}")
+
+
+def _most_passes(pattern: Operator) -> int:
+    """How often rules can be of use: a condition goes down at least one level in each pass."""
+    return 30 + sum(1 for _ in within(pattern))
 
 
 def _check(rule: Rule, before: Operator, after: Operator) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.algebra.operators import Annotate, Distinct, Filter, Group, Operator, Project
 from headrace.algebra.scope import Variables, mentioned
-from headrace.rewrite.conditions import is_movable
+from headrace.rewrite.conditions import is_movable, timed_variables
 
 
 def aggregates_as_groups(operator: Operator) -> Operator:
@@ -24,7 +24,8 @@ def aggregates_as_groups(operator: Operator) -> Operator:
 def _grouped(operator: Operator, read: Variables) -> Operator | None:
     """Filtered aggregates as filtered groups, if all that is read is the same within a group."""
     match operator:
-        case Filter(condition, source) if is_movable(condition):
+        # A group has keys, but no times of what bound them.
+        case Filter(condition, source) if is_movable(condition) and not timed_variables(condition):
             below = _grouped(source, read | mentioned(condition))
             return None if below is None else Filter(condition, below)
         case Annotate(source, annotations):

@@ -36,10 +36,10 @@ def drop_nothing(operator: Operator) -> Operator:
             return _nothing(operator) if _is_nothing(source) else operator
         case Union(branches) if any(map(_is_nothing, branches)):
             left_over = tuple(each for each in branches if not _is_nothing(each))
-            kept = Union(left_over)
-            if possible(kept) != possible(operator):
-                return operator
-            return left_over[0] if len(left_over) == 1 else kept
+            if not left_over:
+                return _nothing(operator)
+            kept = left_over[0] if len(left_over) == 1 else Union(left_over)
+            return kept if possible(kept) == possible(operator) else operator
         case Join(Bgp(()), other) | Join(other, Bgp(())):
             return other
         case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.algebra.operators import Operator, Project
+from headrace.algebra.operators import Operator, OrderBy, Project
 
 
 def merge_projections(operator: Operator) -> Operator:
@@ -11,6 +11,8 @@ def merge_projections(operator: Operator) -> Operator:
     PROJECT S (PROJECT T P)  ->  PROJECT S P    if S is in T
     """
     match operator:
+        case Project(Project(OrderBy())):
+            return operator  # else the order of a subquery would become that of the query
         case Project(Project(source, wider), variables) if set(variables) <= set(wider):
             return Project(source, variables)
         case _:

@@ -50,7 +50,7 @@ def _chained(operands: tuple[Operator, ...]) -> Iterator[Operator]:
     while left:
         near = [each for each in left if possible(each) & bound] or left
         chosen = min(near, key=_rank)  # the first of equals
-        left = [each for each in left if each is not chosen]
+        left.remove(chosen)
         bound |= possible(chosen)
         yield chosen
 

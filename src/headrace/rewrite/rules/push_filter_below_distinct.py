@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.algebra.operators import Distinct, Filter, Operator, OrderBy, Reduced
-from headrace.rewrite.conditions import is_movable
+from headrace.rewrite.conditions import is_movable, timed_variables
 
 
 def push_filter_below_distinct(operator: Operator) -> Operator:
@@ -12,6 +12,9 @@ def push_filter_below_distinct(operator: Operator) -> Operator:
     (DISTINCT P) FILTER R  ->  DISTINCT (P FILTER R)    and so for REDUCED and ORDER BY
     """
     match operator:
+        # Of equal solutions one is kept, and so are its times; a filter must not choose which.
+        case Filter(condition, Distinct()) if timed_variables(condition):
+            return operator
         case Filter(condition, Distinct(source)) if is_movable(condition):
             return Distinct(Filter(condition, source))
         case Filter(condition, Reduced(source)) if is_movable(condition):

@@ -24,7 +24,7 @@ def spread_windows(operator: Operator, known: Known) -> Operator:
     GROUP (WINDOW ?w P)  ->  GROUP ((WINDOW w1 P) BIND_?w w1 UNION (WINDOW w2 P) BIND_?w w2 ...)
     """
     match operator:
-        case Group(source) | Annotate(source):
+        case Group(source) | Annotate(source) if known.windows:
             return with_inputs(operator, (_spread(source, known),))
         case _:
             return operator
