@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from headrace import Engine
-from headrace.planning.partitioning import partitioning
+from headrace.algebra.operators import Group
+from headrace.planning.partitioning import Partitioning, partitioning
 
 EXCHANGE = "http://stockexchange.org/"
 MARKETS = [f"{EXCHANGE}market{number}" for number in range(4)]
@@ -21,7 +22,22 @@ QUERIES = {
     " GROUP BY ?market ?seller",
     "kept": f"SELECT ?t ?market ?n {FROM} {BODY} AGGREGATE {{ (?n, COUNT, {{?market}}) }}",
 }
-WHOLE = f"SELECT ?seller (SUM(?amount) AS ?tot) {FROM} {BODY} GROUP BY ?seller"
+OVER_ALL = {
+    "sums": f"SELECT ?seller (SUM(?amount) AS ?tot) {FROM} {BODY} GROUP BY ?seller",
+    "counts": "SELECT ?seller (COUNT(*) AS ?n) (MAX(?amount) AS ?most) (MIN(?amount) AS ?least)"
+    f" (SAMPLE(?market) AS ?one) {FROM} {BODY} GROUP BY ?seller",
+    "all": f"SELECT (COUNT(?amount) AS ?n) {FROM} {BODY}",
+    "few": f"SELECT ?t ?amount {FROM} {BODY} ORDER BY DESC(?amount) LIMIT 5",
+    "distinct": f"SELECT (COUNT(DISTINCT ?seller) AS ?n) {FROM} {BODY}",
+    "having": f"SELECT ?seller (COUNT(*) AS ?n) {FROM} {BODY} GROUP BY ?seller"
+    " HAVING (COUNT(*) > 8) ORDER BY ?n ?seller",
+}
+KEYED = {
+    name: text.replace(FROM, f"FROM STREAM <{MARKETS[0]}> [RANGE 10s STEP 5s]").replace(
+        BODY, "WHERE { ?t <x:seller> ?seller ; <x:with> ?amount BIND (<x:m> AS ?market) }"
+    )
+    for name, text in OVER_ALL.items()
+}
 
 
 @pytest.fixture(scope="module")
@@ -67,19 +83,43 @@ def test_parts_by_stream_give_the_same(
     assert any(rows for _, rows in found)
 
 
+@pytest.mark.parametrize("texts", [OVER_ALL, KEYED], ids=["by stream", "by key"])
+@pytest.mark.parametrize("name", OVER_ALL)
+def test_what_parts_found_is_put_together(
+    name: str, texts: dict[str, str], streams: dict[str, Path]
+) -> None:
+    found = answers(texts[name], streams, 3)
+    assert found == answers(texts[name], streams, None)
+    assert any(rows for _, rows in found)
+    assert how(texts[name], streams).split is not None
+
+
+@pytest.mark.parametrize("name", ["counts", "all"])
+def test_what_is_exact_is_added_up_in_parts(name: str, streams: dict[str, Path]) -> None:
+    split = how(KEYED[name], streams).split
+    assert split is not None
+    assert isinstance(split.below, Group)
+
+
+def test_sums_are_not_added_up_in_parts(streams: dict[str, Path]) -> None:
+    split = how(KEYED["sums"], streams).split
+    assert split is not None
+    assert not isinstance(split.below, Group)
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_aggregates_go_to_the_streams(name: str, streams: dict[str, Path]) -> None:
     assert branches(QUERIES[name], streams) == len(MARKETS) + 1  # and what is static
 
 
-def test_groups_over_several_streams_stay_whole(streams: dict[str, Path]) -> None:
-    assert branches(WHOLE, streams) == 0
-
-
 def branches(text: str, streams: dict[str, Path]) -> int:
+    return how(text, streams).branches
+
+
+def how(text: str, streams: dict[str, Path]) -> Partitioning:
     engine = Engine()
     for iri in streams:
         engine.stream(iri)
     engine.register(text, dialect="csparql")
     [plan] = engine.plans()
-    return partitioning(plan).branches
+    return partitioning(plan)

@@ -50,9 +50,7 @@ class Due:
 
     def of_part(self, part: int, parts: int) -> Due:
         """What is left of the query for one of the parts."""
-        if self.partitioning.key is not None:
-            return self
-        return replace(self, plan=part_of(self.plan, part, parts))
+        return replace(self, plan=part_of(self.plan, self.partitioning, part, parts))
 
     def streams(self) -> frozenset[Iri]:
         """The streams whose statements are needed."""

@@ -10,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
+from headrace.algebra.expressions import (
+    Aggregate,
+    Operation,
+    PatternTerm,
+    Timestamp,
+    TriplePattern,
+    Variable,
+)
+from headrace.algebra.operators import Operator
 from headrace.algebra.scope import of_term
+from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.kernel.columns import (
     FIRST,
     GRAPH,
@@ -129,6 +138,11 @@ class Wanted:
     stamped: frozenset[Variable] = frozenset()
     share: Share | None = None
 
+    @classmethod
+    def by(cls, operator: Operator, share: Share | None) -> Wanted:
+        """What a pattern asks of its variables."""
+        return cls(_valued(operator), _with_times(operator), share)
+
 
 NOTHING_MORE: Final = Wanted()
 
@@ -214,6 +228,29 @@ def _scanned(
         functional = data.quads.is_functional(fixed)
         identified = frozenset({column(pattern.subject)}) if functional else identified
     return Solutions(found, data.quads.keyed, identified, met)
+
+
+def _valued(operator: Operator) -> frozenset[Variable]:
+    """The variables whose values are compared or summed up, not only passed on."""
+    found: set[Variable] = set()
+    for each in within(operator):
+        for expression in expressions(each):
+            for part in parts(expression):
+                if isinstance(part, Operation | Aggregate):
+                    found |= {term for term in arguments(part) if isinstance(term, Variable)}
+    return frozenset(found)
+
+
+def _with_times(operator: Operator) -> frozenset[Variable]:
+    """The variables whose times are asked for."""
+    calls = [
+        part
+        for each in everywhere(operator)
+        for expression in expressions(each)
+        for part in parts(expression)
+        if isinstance(part, Timestamp) and len(part.arguments) == 1
+    ]
+    return frozenset(call.arguments[0] for call in calls if isinstance(call.arguments[0], Variable))
 
 
 def within_limits(

@@ -10,10 +10,7 @@ from typing import Final, assert_never
 import polars as pl
 
 from headrace.algebra.expressions import (
-    Aggregate,
     Expression,
-    Operation,
-    Timestamp,
     TriplePattern,
     Variable,
 )
@@ -40,7 +37,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
-from headrace.algebra.walk import arguments, conjuncts, everywhere, expressions, parts, within
+from headrace.algebra.walk import conjuncts, everywhere, expressions, within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -105,6 +102,7 @@ class Surroundings:
         share: the part of the solutions that is looked for.
         precomputes: whether what is found in static data is remembered.
         observe: told what each operator and triple pattern has found, and in how many seconds.
+        given: what is known already, by the identities of operators.
     """
 
     dictionary: Dictionary
@@ -119,39 +117,17 @@ class Surroundings:
     share: Share | None = None
     precomputes: bool = False
     observe: Observe | None = None
+    given: Mapping[int, Solutions] = field(default_factory=dict)
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
-    wanted = Wanted(_valued(operator), _stamped(operator), around.share)
+    wanted = Wanted.by(operator, around.share)
     candidates = within(operator) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
-
-
-def _valued(operator: Operator) -> frozenset[Variable]:
-    """The variables whose values are compared or summed up, not only passed on."""
-    found: set[Variable] = set()
-    for each in within(operator):
-        for expression in expressions(each):
-            for part in parts(expression):
-                if isinstance(part, Operation | Aggregate):
-                    found |= {term for term in arguments(part) if isinstance(term, Variable)}
-    return frozenset(found)
-
-
-def _stamped(operator: Operator) -> frozenset[Variable]:
-    """The variables whose times are asked for."""
-    calls = [
-        part
-        for each in everywhere(operator)
-        for expression in expressions(each)
-        for part in parts(expression)
-        if isinstance(part, Timestamp) and len(part.arguments) == 1
-    ]
-    return frozenset(call.arguments[0] for call in calls if isinstance(call.arguments[0], Variable))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +155,9 @@ class _Snapshot:
 
     def _kept(self, operator: Operator) -> Solutions:
         beneath = self.static.beneath(operator, self.data)
-        if beneath is None:
+        if id(operator) in self.around.given:
+            found = self.around.given[id(operator)]
+        elif beneath is None:
             found = self._solutions(operator)
         else:
             over = self._over(beneath)

@@ -16,7 +16,7 @@ from headrace.functions.table import Functions
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import INSTANT
+from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
@@ -33,7 +33,9 @@ from headrace.kernel.reports import Report
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
+from headrace.kernel.solutions import Solutions, complete
 from headrace.planning.plan import Plan
+from headrace.planning.splitting import Split
 from headrace.rewrite.optimise import PRECOMPUTE
 
 
@@ -303,6 +305,25 @@ class _Evaluation:
             plan.applies(PRECOMPUTE),
             around.observe,
         )
+
+
+def finished(
+    plan: Plan, split: Split, instants: Instants, found: Answered, around: Around
+) -> Answered:
+    """What a query makes of what parts of it found below a cut."""
+    number = len(instants) if found.outcome.failed is None else found.outcome.failed[0]
+    rows = found.frame.filter(pl.col(INSTANT) < number)
+    evaluation = _Evaluation(Held(plan, (), instants, ()), around, lambda *_: None, None)
+    surroundings = evaluation._surroundings(0, len(instants), ())
+    names = [column(variable) for variable in split.hole.variables]
+    given = {id(split.hole): Solutions(complete(rows, names), keyed=True)}
+    try:
+        answer = evaluate(split.above, Data(), replace(surroundings, given=given))
+        frame = answer_frame(plan.query, answer, range(len(instants)), around.dictionary)
+    except HeadraceError as error:
+        failure = error.problem if isinstance(error, QueryError) else str(error)
+        return Answered(rows.clear(), Outcome(found.outcome.errors, (0, failure)))
+    return Answered(frame.filter(pl.col(INSTANT) < number), found.outcome)
 
 
 def _label(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.instants import Instants
 from headrace.kernel.parts import Due, put_together
-from headrace.kernel.standing import Answered, Around, Standing
+from headrace.kernel.standing import Answered, Around, Standing, finished
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane
@@ -77,7 +77,17 @@ class Parts:
         ]
         files = self.setup.answer(requests)
         found = [read_answer(self.layout.results, file) for file in files]
-        return [put_together(each, dictionary) for each in zip(*found, strict=True)]
+        together = [put_together(each, dictionary) for each in zip(*found, strict=True)]
+        return [
+            self._finished(query, instants, each)
+            for (query, instants), each in zip(asked, together, strict=True)
+        ]
+
+    def _finished(self, query: Standing, instants: Instants, found: Answered) -> Answered:
+        split = self._partitionings[query.plan.name].split
+        if split is None:
+            return found
+        return finished(query.plan, split, instants, found, self.around)
 
     def _due(self, query: Standing, instants: Instants) -> Due:
         origin = query.progress.origin

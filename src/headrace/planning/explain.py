@@ -31,7 +31,7 @@ from headrace.algebra.windows import (
 from headrace.planning.estimates import estimated
 from headrace.planning.partitioning import Partitioning, partitioning_of
 from headrace.planning.pieces import pieces
-from headrace.planning.tree import tree
+from headrace.planning.tree import label, tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
 from headrace.rewrite.optimise import Stage, optimised
@@ -207,11 +207,11 @@ _PATTERNS: Final = (TriplePattern, PathPattern)
 
 
 def _parts_text(found: Partitioning) -> str:
-    if found.branches:
-        return f"in parts, if there are partitions: its {found.branches} branches, by stream"
-    if found.key is None:
+    if found.is_whole:
         return f"as a whole: {found.reason}"
-    return f"in parts, if there are partitions: by ?{found.key.name}"
+    how = f"by ?{found.key.name}" if found.key else f"its {found.branches} branches, by stream"
+    rest = "" if found.split is None else f"; then, of what they found, {label(found.split.above)}"
+    return f"in parts, if there are partitions: {how}{rest}"
 
 
 def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:

@@ -37,9 +37,10 @@ from headrace.algebra.operators import (
 from headrace.algebra.query import Construct, Query, Select
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
-from headrace.algebra.walk import everywhere, expressions, inputs, parts
+from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
 from headrace.planning.plan import Plan, PlannedWindow
+from headrace.planning.splitting import Split, splits
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
 from headrace.rewrite.optimise import optimised
@@ -56,12 +57,14 @@ class Partitioning:
         places: where it stands in patterns.
         reason: why the query must be evaluated as a whole.
         branches: how many branches of a union fall to parts, if there is no such variable.
+        split: what of it is evaluated in parts; all, if it is not cut.
     """
 
     key: Variable | None
     places: tuple[str, ...] = ()
     reason: str = ""
     branches: int = 0
+    split: Split | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -79,19 +82,33 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
     reason = _hindrance(plan, made)
     if reason:
         return Partitioning(None, reason=reason)
-    for key in _candidates(plan):
-        if _Keyed(key, _sees_windows(plan)).is_answer(plan.query.pattern):
+    sees, keys = _sees_windows(plan), list(_candidates(plan))
+    for key in keys:
+        if _Keyed(key, sees).is_answer(plan.query.pattern):
             return Partitioning(key, _places(plan.query.pattern, key))
-    if _is_by_stream(plan):
-        return Partitioning(None, branches=len(branches_of(plan.pattern)))
+    for split in splits(plan.pattern):
+        cut = None if split.is_all else split
+        for key in keys:
+            if _Keyed(key, sees).is_answer(split.core):
+                return Partitioning(key, _places(plan.query.pattern, key), split=cut)
+        if _is_by_stream(plan, split.core):
+            return Partitioning(None, branches=len(branches_of(split.core)), split=cut)
     return Partitioning(None, reason="its patterns are not all joined on one variable")
 
 
-def part_of(plan: Plan, part: int, parts: int) -> Plan:
-    """A plan of which only the branches are left that fall to a part."""
-    mine = branches_of(plan.pattern)[part::parts]
-    nothing = Values(possible_in_order(plan.pattern), ())
-    return replace(plan, rewritten=Union(mine) if mine else nothing)
+def part_of(plan: Plan, how: Partitioning, part: int, parts: int) -> Plan:
+    """What is left of a plan for a part: below a cut, and the branches that fall to it."""
+    if how.split is None and how.key is not None:
+        return plan
+    split = how.split or next(splits(plan.pattern))
+    below = split.below
+    if how.key is None:
+        mine = branches_of(split.core)[part::parts]
+        nothing = Values(possible_in_order(split.core), ())
+        core = Union(mine) if mine else nothing
+        below = core if split.below is split.core else with_inputs(split.below, (core,))
+    form = plan.query.form if split.is_all else Select(split.hole.variables)
+    return replace(plan, query=replace(plan.query, form=form), rewritten=below)
 
 
 def streams_of(plan: Plan) -> frozenset[Iri]:
@@ -100,10 +117,10 @@ def streams_of(plan: Plan) -> frozenset[Iri]:
     return frozenset(window.stream for window in plan.windows if window.name in names)
 
 
-def _is_by_stream(plan: Plan) -> bool:
-    """Whether a query is a union of branches that each read windows of their own, by name."""
-    branches = branches_of(plan.pattern)
-    operators = list(everywhere(plan.pattern))
+def _is_by_stream(plan: Plan, core: Operator) -> bool:
+    """Whether an operator is a union of branches that each read windows of their own, by name."""
+    branches = branches_of(core)
+    operators = list(everywhere(core))
     named = [each.name for each in operators if isinstance(each, Window)]
     tested = any(isinstance(part, Exists) for each in operators for part in _parts(each))
     return (
