@@ -31,7 +31,7 @@ from headrace.algebra.windows import (
 from headrace.planning.estimates import estimated
 from headrace.planning.partitioning import Partitioning, partitioning_of
 from headrace.planning.pieces import pieces
-from headrace.planning.tree import label, tree
+from headrace.planning.tree import tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
 from headrace.rewrite.optimise import Stage, optimised
@@ -210,8 +210,11 @@ def _parts_text(found: Partitioning) -> str:
     if found.is_whole:
         return f"as a whole: {found.reason}"
     how = f"by ?{found.key.name}" if found.key else f"its {found.branches} branches, by stream"
-    rest = "" if found.split is None else f"; then, of what they found, {label(found.split.above)}"
-    return f"in parts, if there are partitions: {how}{rest}"
+    if found.split is None:
+        return f"in parts, if there are partitions: {how}"
+    above = [line.label for line in tree(found.split.above) if line.node is not found.split.hole]
+    rest = "; ".join(reversed(above))
+    return f"in parts, if there are partitions: {how}; then, of what they found: {rest}"
 
 
 def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
