@@ -111,6 +111,13 @@ def test_a_deep_pattern_comes_to_rest() -> None:
     assert found == read("(filter (ISIRI ?x) (bgp [(triple ?x <x:p> ?y)]))")
 
 
+def test_one_value_in_two_places_is_two_operands() -> None:
+    """Rules copy parts of patterns, so that a part can be joined with the very same object."""
+    once = read("(values [?x] [[<x:a>] [<x:a>]])")
+    made = optimised(asked(Join(Join(once, read("(graph ?g (bgp))")), once)))
+    assert list(within(made)).count(once) == 2
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_alone_comes_to_rest(rule: Any) -> None:
     """What it has made, it leaves."""

@@ -20,7 +20,7 @@ from tests.rewrite.worlds import kernel_bag, random_world
 
 BY_NAME: Final = {rule.name: rule for rule in RULES}
 CASES: Final = [case for rule in RULES for case in cases(rule.name)]
-NAIVE_WORLDS, KERNEL_WORLDS = 25, 2
+NAIVE_WORLDS, KERNEL_WORLDS = 20, 2
 
 
 def has_a_meaning(pattern: Operator) -> bool:
