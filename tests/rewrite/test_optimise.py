@@ -21,6 +21,7 @@ from headrace.algebra.operators import (
     LeftJoin,
     Operator,
     Project,
+    Slice,
     Union,
 )
 from headrace.algebra.query import Query, Select
@@ -29,6 +30,7 @@ from headrace.cli import app
 from headrace.dialects import parse
 from headrace.engine import Engine
 from headrace.errors import InternalError, SettingError
+from headrace.kernel.order import is_ordered
 from headrace.planning.plan import make_plan
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import Stage, optimised
@@ -157,6 +159,26 @@ def test_a_continuous_query_is_evaluated_as_rewritten() -> None:
     assert plan.pattern == optimised(query())
     assert plan.query.pattern == query().pattern
     assert make_plan(query(), rules=()).pattern == query().pattern
+
+
+ORDERED = "{ SELECT ?x ?v { ?x <x:p> ?v } ORDER BY DESC(?v) }"
+
+
+@pytest.mark.parametrize("form", ["SELECT *", "CONSTRUCT { ?x <x:q> ?v }", "DESCRIBE ?x"])
+@pytest.mark.parametrize("rest", ["", "FILTER (1 = 1)", "FILTER (?v > 0)", "BIND (1 AS ?k)"])
+def test_limit_never_takes_its_order_from_a_subquery(form: str, rest: str) -> None:
+    found = parse(f"{form} WHERE {{ {ORDERED} {rest} }} LIMIT 1", "sparql").query
+    for pattern in (found.pattern, optimised(found)):
+        assert isinstance(pattern, Slice)
+        assert not is_ordered(pattern.input)
+
+
+@pytest.mark.parametrize("form", ["SELECT *", "CONSTRUCT { ?x <x:q> ?v }", "DESCRIBE ?x"])
+def test_limit_takes_its_order_from_its_own_query(form: str) -> None:
+    found = parse(f"{form} WHERE {{ ?x <x:p> ?v }} ORDER BY ?v LIMIT 1", "sparql").query
+    for pattern in (found.pattern, optimised(found)):
+        assert isinstance(pattern, Slice)
+        assert is_ordered(pattern.input)
 
 
 # -- Switches ------------------------------------------------------------------------------------

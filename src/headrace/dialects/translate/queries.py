@@ -310,6 +310,9 @@ class QueryTranslator(PatternTranslator):
             pattern = OrderBy(pattern, tuple(order))
         if tree.data in {"select", "subselect"}:
             pattern = Project(pattern, tuple(dict.fromkeys(head.variable for head in heads)))
+        elif subtree(modifiers, "limits") is not None:
+            # All of it; but now the order below is this query's own, and that of a subquery is not.
+            pattern = Project(pattern, possible_in_order(pattern))
         if quantifier is not None:
             pattern = Distinct(pattern) if quantifier == "DISTINCT" else Reduced(pattern)
         return self._sliced(modifiers, pattern)

@@ -7,9 +7,10 @@ from headrace.rewrite.conditions import is_movable, timed_variables
 
 
 def push_filter_below_distinct(operator: Operator) -> Operator:
-    """Fewer solutions are compared and put in order.
+    """Fewer solutions are compared, and none are put in an order that a filter would lose.
 
-    (DISTINCT P) FILTER R  ->  DISTINCT (P FILTER R)    and so for REDUCED and ORDER BY
+    (DISTINCT P) FILTER R  ->  DISTINCT (P FILTER R)    and so for REDUCED
+    (ORDER P) FILTER R  ->  P FILTER R                  for nobody above can ask for that order
     """
     match operator:
         # Of equal solutions one is kept, and so are its times; a filter must not choose which.
@@ -19,7 +20,7 @@ def push_filter_below_distinct(operator: Operator) -> Operator:
             return Distinct(Filter(condition, source))
         case Filter(condition, Reduced(source)) if is_movable(condition):
             return Reduced(Filter(condition, source))
-        case Filter(condition, OrderBy(source, keys)) if is_movable(condition):
-            return OrderBy(Filter(condition, source), keys)
+        case Filter(condition, OrderBy(source)):
+            return Filter(condition, source)
         case _:
             return operator
