@@ -375,16 +375,11 @@ def bench(
 
 def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
     """A query that the command line names: a file, a text, or what standard input holds."""
+    from headrace.dialects import EXTENSIONS, parse  # noqa: PLC0415
     from headrace.rewrite.optimise import check_names  # noqa: PLC0415
 
     chosen = settings_of(settings or [])
     check_names(key.removeprefix("rules.") for key in chosen if key.startswith("rules."))
-    return _parsed(query, dialect, chosen)
-
-
-def _parsed(query: str, dialect: str | None, chosen: dict[str, str]) -> Parsed:
-    from headrace.dialects import EXTENSIONS, parse  # noqa: PLC0415
-
     if query == "-":
         text = _decoded(sys.stdin.buffer.read(), "standard input")
         return parse(text, dialect, name="standard input", settings=chosen)
