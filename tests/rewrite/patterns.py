@@ -305,6 +305,10 @@ def named(draw: st.DrawFn, branches: Sequence[Operator]) -> Operator:
     keys = draw(st.sampled_from([(WINDOW,), (WINDOW, VARIABLES[0]), (VARIABLES[0],)]))
     if draw(st.booleans()):
         return Group(Union((*found, *rest)), keys, tuple(calls))
+    if draw(st.booleans()):
+        parts: list[Operator] = [*found, *rest]
+        apart = Union(tuple(Group(each, keys, tuple(calls)) for each in parts))
+        return Distinct(Project(apart, keys) if draw(st.booleans()) else apart)
     clauses = tuple(Annotation(variable, call, keys) for variable, call in calls)
     return Annotate(Union((*found, *rest)), clauses)
 
