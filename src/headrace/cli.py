@@ -431,11 +431,10 @@ def summary(parsed: Parsed) -> str:
     """One line on a query that is right."""
     from headrace.planning.explain import frame_text, report_text  # noqa: PLC0415
 
-    query = parsed.query
+    query, semantics = parsed.query, parsed.query.semantics
     if not query.is_continuous:
         return f"ok, {parsed.dialect}, no streams"
     frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
-    semantics = query.semantics
     return (
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
         f" reports {report_text(semantics.report)}, emits {semantics.emit}"
