@@ -31,7 +31,7 @@ from tests.rewrite.queries import Script, queries, scripts
 
 pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
-CONTINUOUS = int(os.environ.get("HEADRACE_FUZZ", "80"))
+CONTINUOUS = int(os.environ.get("HEADRACE_FUZZ", "60"))
 
 randoms = st.randoms(use_true_random=False)
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
