@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.npm import CannotInstallError, unpacked
+from tests.browser.npm import SAFELY, CannotInstallError, unpacked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -97,7 +97,7 @@ def _unpack(packed: Path, folder: Path) -> None:
     for name, target in (("fonts", folder), ("al2023", folder / "libraries")):
         data = brotli.decompress((packed / f"{name}.tar.br").read_bytes())
         with tarfile.open(fileobj=BytesIO(data)) as archive:
-            archive.extractall(target, filter="data")
+            archive.extractall(target, **SAFELY)
     partial = folder / f"chromium.{os.getpid()}"
     partial.write_bytes(brotli.decompress((packed / "chromium.br").read_bytes()))
     partial.chmod(0o755)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Final
 
 from tests.shared import ROOT
 
@@ -23,6 +24,10 @@ class CannotInstallError(Exception):
     """Something is not here and cannot be brought here, and this is why."""
 
 
+SAFELY: Final[dict[str, Any]] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""How archives are unpacked; Python before 3.11.4 knows no filter, and digests are checked anyway."""
+
+
 def unpacked(name: str, version: str, sha512: str, wanted: tuple[str, ...]) -> Path:
     """The folder with the wanted files of a package, fetched once."""
     folder = CACHE / f"{name.replace('/', '-').removeprefix('@')}-{version}"
@@ -32,7 +37,7 @@ def unpacked(name: str, version: str, sha512: str, wanted: tuple[str, ...]) -> P
     CACHE.mkdir(exist_ok=True)
     with tarfile.open(fileobj=BytesIO(data)) as archive, TemporaryDirectory(dir=CACHE) as made:
         for member in wanted:
-            archive.extract(f"package/{member}", made, filter="data")
+            archive.extract(f"package/{member}", made, **SAFELY)
         with suppress(OSError):  # another run was faster
             (Path(made) / "package").rename(folder)
     return folder
