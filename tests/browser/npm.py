@@ -25,7 +25,7 @@ class CannotInstallError(Exception):
 
 
 SAFELY: Final[dict[str, Any]] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-"""How archives are unpacked; Python before 3.11.4 knows no filter, and digests are checked anyway."""
+"""How archives are unpacked: Python before 3.11.4 has no filter. Digests are checked anyway."""
 
 
 def unpacked(name: str, version: str, sha512: str, wanted: tuple[str, ...]) -> Path:
