@@ -60,7 +60,7 @@ from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
 from headrace.kernel.scan import Share, Wanted, at_instants, scan
-from headrace.kernel.solutions import Solutions, complete, nothing, unit
+from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
@@ -219,8 +219,7 @@ class _Snapshot:
                 return ordered(found, keys, self.expressions)
             case Project(source, variables):
                 found = self.solutions(source)
-                names = [column(variable) for variable in variables]
-                return found.with_frame(complete(found.frame, names))
+                return found.only([column(variable) for variable in variables])
             case Distinct(source):
                 return distinct(self.solutions(source))
             case Reduced(source):

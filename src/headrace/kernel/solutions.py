@@ -58,6 +58,13 @@ class Solutions:
         """Other solutions of the same instants."""
         return Solutions(frame, self.keyed)
 
+    def only(self, names: Sequence[str]) -> Solutions:
+        """The same with some columns only, unbound where there were none."""
+        told_apart = self.identified_by
+        if told_apart is not None and not told_apart <= {INSTANT, *names}:
+            told_apart = None
+        return Solutions(complete(self.frame, names), self.keyed, told_apart)
+
     def filtered(self, kept: pl.Series) -> Solutions:
         """The solutions for which a condition holds; one that is an error does not."""
         return replace(self, frame=self.frame.filter(kept.fill_null(value=False)))
