@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -59,11 +58,11 @@ def test_a_drawing_is_well_formed_and_harmless(name: str, kind: GraphKind) -> No
     assert "@import" not in (root.findtext(f"{SVG}style") or "")
 
 
+# Any value of the algebra can be drawn; rewritten can only be what a text can say.
 @given(query=queries)
 @settings(max_examples=40)
-@pytest.mark.parametrize("kind", list(GraphKind))
+@pytest.mark.parametrize("kind", [GraphKind.OPERATORS, GraphKind.DENOTATIONAL])
 def test_boxes_of_any_query_are_apart(kind: GraphKind, query: Query) -> None:
-    query = replace(query, semantics=replace(query.semantics, switched_rules=()))
     root = ElementTree.fromstring(drawn(query, kind, GraphForm.SVG))
     for group in ("node", "frame"):
         for one, other in combinations(rectangles(root, group), 2):
