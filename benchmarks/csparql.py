@@ -43,7 +43,7 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.standing import Around
+from headrace.kernel.evaluation import Around
 from headrace.kernel.step import Arrivals, Kernel
 from headrace.pipeline.choosing import wanted
 from headrace.planning.plan import Plan, make_plan

@@ -39,9 +39,9 @@ from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import ARRIVALS, HIGH, INSTANT, POSITION, QUADS, TIME
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.reports import Report
-from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel
 from headrace.planning.plan import make_plan
 from headrace.rdf.canonical import read_term

@@ -16,7 +16,7 @@ from headrace.ingest.log import IngestLog
 from headrace.ingest.receiving import Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
-from headrace.kernel.standing import Around
+from headrace.kernel.evaluation import Around
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.messages import TopicSource, topic_source

@@ -29,11 +29,11 @@ from headrace.inline import (
 )
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
+from headrace.kernel.evaluation import Around, InstantError
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.overload import Paces, check_live
 from headrace.kernel.reports import Report
 from headrace.kernel.solutions import Solutions
-from headrace.kernel.standing import Around, InstantError
 from headrace.kernel.step import Kernel, Results
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, runner_kind, work
 from headrace.pipeline.batches import Batches

@@ -19,8 +19,8 @@ from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
+from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
-from headrace.kernel.standing import Around
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment

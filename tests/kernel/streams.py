@@ -14,8 +14,8 @@ from headrace.algebra.windows import TimeWindow, WindowDeclaration
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, TERMS, TEXT
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
-from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id

@@ -19,12 +19,12 @@ from headrace.errors import SettingError
 from headrace.kernel.columns import ARRIVALS
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.grid import Times
 from headrace.kernel.memory import memory_of, recall
 from headrace.kernel.overload import MOST, Pace, Paces, warning
 from headrace.kernel.reports import Report
-from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from headrace.kernel.data import Quads, WindowContents
 from headrace.kernel.grid import Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.solutions import Solutions
 from headrace.planning.plan import Plan
 
 BLOCK_ROWS = 3_000_000
@@ -70,13 +71,11 @@ class Held:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The instants in runs that can each be evaluated in one pass."""
-        costs = np.cumsum(self.sizes() + _INSTANT_ROWS)
-        start, spent = 0, 0
-        while start < len(self.instants):
-            stop = int(np.searchsorted(costs, spent + BLOCK_ROWS, side="right"))
-            stop = max(stop, start + 1)
-            yield start, stop
-            start, spent = stop, int(costs[stop - 1])
+        return runs(self.sizes())
+
+    def given(self, _start: int, _stop: int) -> Mapping[int, Solutions]:
+        """The solutions that are known already: none."""
+        return {}
 
     def windows(self, start: int, stop: int) -> tuple[WindowContents, ...]:
         """What each window holds at a run of instants, numbered from 0."""
@@ -98,6 +97,17 @@ class Held:
         frame = _with_intervals(log.statements, elements, first, last, stream)
         timed = self.plan.semantics.contents is Contents.TIMED
         return Quads(frame, range(stop - start), timed)
+
+
+def runs(sizes: Times) -> Iterator[tuple[int, int]]:
+    """Instants in runs, by how many rows each of them has."""
+    costs = np.cumsum(sizes + _INSTANT_ROWS)
+    start, spent = 0, 0
+    while start < sizes.size:
+        stop = int(np.searchsorted(costs, spent + BLOCK_ROWS, side="right"))
+        stop = max(stop, start + 1)
+        yield start, stop
+        start, spent = stop, int(costs[stop - 1])
 
 
 def _with_intervals(

@@ -25,6 +25,7 @@ from headrace.algebra.expressions import (
 from headrace.algebra.operators import Operator
 from headrace.algebra.scope import mentioned
 from headrace.algebra.walk import parts, rewritten
+from headrace.functions.dependence import uses_time
 from headrace.functions.errors import ExpressionError
 from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
 from headrace.functions.logic import truth
@@ -213,7 +214,7 @@ class Expressions:
         inputs = sorted(mentioned(expression), key=lambda each: each.name)
         present = [each for each in inputs if solutions.has(each)]
         key = [column(each) for each in present]
-        if solutions.keyed and _uses_time(expression):
+        if solutions.keyed and uses_time(expression):
             key = [INSTANT, *key]
         volatile = is_volatile(expression)
         frame = solutions.frame if volatile else solutions.frame.select(INSTANT, *_but(key))
@@ -362,18 +363,3 @@ class _Side:
 
 def _but(key: list[str]) -> list[str]:
     return [name for name in key if name != INSTANT]
-
-
-def depends_on_instant(expression: Expression) -> bool:
-    """Whether an expression may differ between instants for the same inputs."""
-    looks = any(isinstance(part, Exists | Timestamp) for part in parts(expression))
-    return looks or _uses_time(expression) or is_volatile(expression)
-
-
-def is_local(expression: Expression) -> bool:
-    """Whether its value on a solution follows from the terms of the solution alone."""
-    return not depends_on_instant(expression)
-
-
-def _uses_time(expression: Expression) -> bool:
-    return any(isinstance(part, BuiltIn) and part.name == "NOW" for part in parts(expression))

@@ -19,6 +19,8 @@ Moment = TypeVar("Moment", int, Times)
 
 NEVER = -(2**62)
 """Before every event time; differences with it stay within 64 bits."""
+FOREVER = 2**62
+"""After every event time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Ends:
         (9, 10)
         """
         return watermark - 1 - self.high
+
+
+NO_WAITING = Ends(0, 0)
+"""Where a moment is over as soon as a later one has come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from headrace.algebra.reporting import Every, OnArrival, OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWindow
-from headrace.kernel.grid import Ends, Grid, Sliding, Times
+from headrace.errors import InternalError
+from headrace.kernel.grid import FOREVER, NEVER, NO_WAITING, Ends, Grid, Sliding, Times
 from headrace.kernel.log import Elements
 from headrace.planning.plan import (
     Plan,
-    PlannedWindow,
     bounds_of,
     opens_on_grid,
     takes_arrivals_as_they_come,
 )
+from headrace.planning.planned import PlannedWindow
 
 Flags = npt.NDArray[np.bool_]
 
@@ -112,6 +113,49 @@ class Rules:
             case frame:
                 assert_never(frame)
 
+    # -- how long an element stays ---------------------------------------------------------
+
+    def lasting(self, window: PlannedWindow, elements: Elements, delay: int) -> tuple[Times, Times]:
+        """The first and the last moment at which an instant finds each element in a window.
+
+        Where elements cause instants, an instant also has to be that of the element or after it;
+        count windows, and what is reported on change, are not a matter of moments.
+        """
+        begins, ends = self._lasting(window, elements.times)
+        if elements.all_in_time(delay):
+            return begins, ends
+        waiting = NO_WAITING if isinstance(window.frame, NowWindow) else self.ends_of(window)
+        open_from = waiting.closed_by(elements.highs - delay) + 1
+        sliding = self.sliding(window)
+        if sliding is not None and self.by_time:
+            open_from = sliding.closes.from_(open_from) + self._behind
+        return np.maximum(begins, open_from), ends
+
+    def _lasting(self, window: PlannedWindow, times: Times) -> tuple[Times, Times]:
+        ends = self.ends_of(window)
+        sliding = self.sliding(window)
+        if sliding is not None and self.by_time:
+            # An instant takes the latest close: up to the next one that has passed.
+            until = sliding.last(times) + sliding.closes.step - 1
+            return sliding.first(times) + self._behind, until + self._behind
+        begins = times - ends.high if self.by_time else np.full(times.size, NEVER)
+        match window.frame:
+            case TimeWindow(width):
+                return begins, times + width - ends.low - 1
+            case NowWindow():
+                return begins, times
+            case AllWindow():
+                return begins, np.full(times.size, FOREVER)
+            case CountWindow():
+                raise InternalError("how long an element stays in a count window is not known")
+            case frame:
+                assert_never(frame)
+
+    @property
+    def _behind(self) -> int:
+        """How far an instant is behind the close that it takes, at least."""
+        return 1 if self.instants is not None and self.plan.semantics.pick is Pick.STRICT else 0
+
     # -- instants that hold something --------------------------------------------------------
 
     def held(self, window: PlannedWindow, elements: Elements, delay: int) -> tuple[int, int] | None:
@@ -146,12 +190,10 @@ class Rules:
     def _picked(self, sliding: Sliding, first: Times, last: Times) -> tuple[Times, Times]:
         """The first and last instant that takes one of some closes."""
         assert self.instants is not None, "the query says how often"
-        strict = 1 if self.plan.semantics.pick is Pick.STRICT else 0
-        until = last + sliding.closes.step - 1 + strict
-        return self.instants.from_(first + strict), self.instants.to(until)
+        until = last + sliding.closes.step - 1 + self._behind
+        return self.instants.from_(first + self._behind), self.instants.to(until)
 
     def picks(self, close: int) -> int:
         """The first instant that takes a close."""
         assert self.instants is not None, "the query says how often"
-        strict = 1 if self.plan.semantics.pick is Pick.STRICT else 0
-        return self.instants.from_(close + strict)
+        return self.instants.from_(close + self._behind)

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from headrace.kernel.grid import NEVER, Ends, Times
+from headrace.kernel.grid import NEVER, NO_WAITING, Ends, Times
 from headrace.kernel.log import Elements
-
-NO_WAITING = Ends(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +79,13 @@ class Instants:
         times: when.
         seqs: which of those at the same time.
         spans: each window of the query at each of them.
+        cuts: how many elements in order each of them sees, where single elements cause them.
     """
 
     times: Times
     seqs: Times
     spans: tuple[Span, ...]
+    cuts: Times | None = None
 
     def __len__(self) -> int:
         """How many there are."""
@@ -104,7 +104,8 @@ class Instants:
             )
             for span in self.spans
         )
-        return Instants(self.times[which], self.seqs[which], spans)
+        cuts = None if self.cuts is None else self.cuts[which]
+        return Instants(self.times[which], self.seqs[which], spans, cuts)
 
 
 def numbered(times: Times, first: int = 0) -> Times:

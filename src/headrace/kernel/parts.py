@@ -10,13 +10,13 @@ import polars as pl
 from headrace.kernel.columns import ID, INSTANT, STATEMENT, TERMS
 from headrace.kernel.contents import Held
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Answered, Around, Outcome, evaluate_held
 from headrace.kernel.grid import Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import StreamLog
 from headrace.kernel.progress import Progress
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
-from headrace.kernel.standing import Answered, Around, Outcome, evaluate_held
 from headrace.kernel.step import Arrivals
 from headrace.planning.partitioning import Partitioning, part_of, streams_of
 from headrace.planning.plan import Plan

@@ -14,10 +14,10 @@ from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Bgp, Distinct, Filter, Graph, Join, Operator, Project, Union
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.walk import inputs
+from headrace.functions.dependence import is_local
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.expressions import is_local
 from headrace.kernel.join import join, join_size
 from headrace.kernel.solutions import Solutions
 from headrace.rdf.terms import Iri

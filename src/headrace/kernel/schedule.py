@@ -11,19 +11,17 @@ import numpy as np
 
 from headrace.algebra.reporting import OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
-from headrace.kernel.grid import NEVER, Ends, Grid, Times
+from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
 from headrace.planning.plan import (
     Plan,
-    PlannedWindow,
     reports_arrivals,
     takes_arrivals_as_they_come,
 )
-
-FOREVER = 2**62
+from headrace.planning.planned import PlannedWindow
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,8 @@ class Schedule:
         seqs = numbered(times, self._sequence_before(times))
         if self.by_arrival and times.size:
             progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
-        return Instants(times, seqs, self.spans(times, cuts)), self._having_counted(progress)
+        instants = Instants(times, seqs, self.spans(times, cuts), cuts)
+        return instants, self._having_counted(progress)
 
     def spans(self, times: Times, cuts: Times | None = None) -> tuple[Span, ...]:
         """What each window is at some moments.
@@ -232,6 +231,28 @@ class Schedule:
     @cached_property
     def _order(self) -> tuple[Times, Times, Times]:
         return merged(self.logs, self.by_arrival)
+
+    @property
+    def released_number(self) -> int:
+        """How many elements in order may be looked at."""
+        times = self._order[2]
+        if self.by_arrival:
+            return times.size
+        return int(np.searchsorted(times, self.released_until, side="right"))
+
+    def element(self, place: int) -> tuple[int, int, int]:
+        """The time, the stream and the position of an element, by its place in order."""
+        streams, places, times = self._order
+        stream = int(streams[place])
+        return int(times[place]), stream, int(self.logs[stream].positions[places[place]])
+
+    def turns(self, number: int) -> Times:
+        """Where each element of a stream stands among those of all streams."""
+        streams, places, _ = self._order
+        own = streams == number
+        found = np.empty(len(self.logs[number]), np.int64)
+        found[places[own]] = np.flatnonzero(own)
+        return found
 
     def _number(self, window: PlannedWindow) -> int:
         return self.plan.streams.index(window.stream)

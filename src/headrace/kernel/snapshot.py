@@ -39,6 +39,7 @@ from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import mentioned, possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions, within
 from headrace.errors import InternalError
+from headrace.functions.dependence import depends_on_instant, is_local
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
 from headrace.kernel.budget import Budget
@@ -54,7 +55,7 @@ from headrace.kernel.data import (
 )
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
-from headrace.kernel.expressions import Expressions, depends_on_instant, is_local
+from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
@@ -128,6 +129,15 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     candidates = within(operator) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
+
+
+def holds(
+    condition: Expression, solutions: Solutions, data: Data, around: Surroundings
+) -> pl.Series:
+    """On which solutions a condition is true; null where it is an error."""
+    static = Static.of((), around.dictionary)
+    within_data = _Snapshot(around, data, Wanted(), {}, static)
+    return within_data.expressions.condition(condition, solutions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +298,7 @@ class _Snapshot:
         for each in _operands(operator):
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
-            elif isinstance(each, Bgp) and each.patterns:
+            elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.given:
                 found += [self._pattern(pattern) for pattern in each.patterns]
             else:
                 found.append(self.solutions(each))
@@ -307,11 +317,13 @@ class _Snapshot:
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
         """The solutions that meet a chain of conditions, the innermost first."""
         conditions = conjuncts(condition)
-        while isinstance(source, Filter):
+        while isinstance(source, Filter) and id(source) not in self.around.given:
             conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
         match source:
-            case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)):
+            case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)) if (
+                id(source) not in self.around.given
+            ):
                 found = self._pattern(pattern, tuple(limits(conditions, object_)))
                 conditions = tuple(
                     each for each in conditions if limit(each, object_) not in found.met

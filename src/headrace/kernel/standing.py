@@ -3,65 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from headrace.algebra.query import Construct, Describe
 from headrace.algebra.reporting import NonEmpty
-from headrace.errors import HeadraceError, QueryError
-from headrace.functions.evaluate import EvaluationContext
-from headrace.functions.table import Functions
-from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
-from headrace.kernel.budget import Budget
-from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
-from headrace.kernel.data import Data, Quads, WindowContents, united
-from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.emission import Answers, emitted
-from headrace.kernel.forms import answer_frame, row_texts, statement_texts
+from headrace.kernel.evaluation import Answered, Around, Outcome, data_of, evaluate_held, label_of
+from headrace.kernel.forms import row_texts, statement_texts
 from headrace.kernel.grid import NEVER
 from headrace.kernel.holding import Flags, Rules
+from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
-from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Reached, Schedule
-from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
-from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.strategy import Matching
 from headrace.planning.plan import Plan
-from headrace.planning.splitting import Split
-from headrace.rewrite.optimise import PRECOMPUTE
-
-
-class InstantError(HeadraceError):
-    """An evaluation failed and the next one may not; the query goes on."""
-
-
-@dataclass(frozen=True)
-class Around:
-    """What all queries of a deployment share.
-
-    Attributes:
-        dictionary: the terms.
-        static: the statements that are the same at every instant.
-        service: how remote endpoints are asked.
-        functions: the functions that can be called by IRI.
-        budget: makes what one evaluation may cost.
-        observe: told what each operator of a query has found.
-    """
-
-    dictionary: Dictionary
-    static: Quads
-    service: CallService = no_service
-    functions: Functions = field(default_factory=Functions)
-    budget: Callable[[], Budget] = Budget
-    observe: Observe | None = None
 
 
 class Standing:
@@ -73,6 +39,7 @@ class Standing:
         self.since = since
         self.progress = progress or Progress.start(plan)
         self.pace = Pace()
+        self.matching = Matching(plan)
         self.previous: pl.DataFrame | None = None
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
@@ -123,24 +90,33 @@ class Standing:
             return instants
         return instants.chosen(Held.at(self.plan, logs, instants).sizes() > 0)
 
+    def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
+        """Find matches of what has come before an instant asks for them."""
+        self.matching.look_ahead(schedule, logs, around)
+
     def evaluated(
-        self,
-        instants: Instants,
-        logs: Sequence[tuple[StreamLog, Elements]],
-        around: Around,
+        self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
     ) -> Report:
         """What it emits at some instants."""
-        held = Held.at(self.plan, logs, instants)
         frames: list[pl.DataFrame] = []
+        outcome = Outcome()
+        for base, held in self.matching.held(instants, logs, around, schedule):
+            emit = self._emitting(frames, held, base, around)
+            outcome = outcome.and_then(evaluate_held(held, around, emit), base)
+            if outcome.failed is not None:
+                break
+        return self._reported(instants, frames, outcome)
 
+    def _emitting(
+        self, frames: list[pl.DataFrame], held: Held | Matched, base: int, around: Around
+    ) -> Callable[[int, int, pl.DataFrame], None]:
         def emit(start: int, stop: int, frame: pl.DataFrame) -> None:
             rows, last = self._emitted(frame, stop - start)
             texts = self._texts(rows, held, start, stop, around)
-            frames.append(texts.with_columns(pl.col(INSTANT) + start))
+            frames.append(texts.with_columns(pl.col(INSTANT) + base + start))
             self.previous = last
 
-        outcome = evaluate_held(held, around, emit)
-        return self._reported(instants, frames, outcome)
+        return emit
 
     def reported(self, instants: Instants, answers: Answered, around: Around) -> Report:
         """What it emits at some instants, whose answers were found elsewhere."""
@@ -177,7 +153,7 @@ class Standing:
     def _texts(
         self,
         rows: pl.DataFrame,
-        held: Held,
+        held: Held | Matched,
         start: int,
         stop: int,
         around: Around,
@@ -189,159 +165,13 @@ class Standing:
         everything = active_data(query.dataset, around.static, dictionary)
         if isinstance(query.form, Describe):  # only this looks at the data again
             windows = held.windows(start, stop)
-            everything = _data([each.quads for each in windows], everything)
-        label = _label(self.plan, held.instants, start)
+            everything = data_of([each.quads for each in windows], everything)
+        label = label_of(self.plan, held.instants, start)
         return statement_texts(query.form, rows, everything, dictionary, label)
 
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)
         return tuple((window.name.value, span) for window, span in pairs)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What went wrong at some instants.
-
-    Attributes:
-        errors: where there is no answer, and why.
-        failed: the instant at which the query had to stop, and why.
-    """
-
-    errors: tuple[tuple[int, str], ...] = ()
-    failed: tuple[int, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Answers at some instants: `instant` and ids, and what went wrong."""
-
-    frame: pl.DataFrame
-    outcome: Outcome
-
-
-def evaluate_held(
-    held: Held,
-    around: Around,
-    publish: Callable[[int, int, pl.DataFrame], None],
-    share: Share | None = None,
-) -> Outcome:
-    """Evaluate a query at all instants, a run of them at a time.
-
-    Args:
-        held: what its windows hold, and when.
-        around: what it shares with others.
-        publish: takes the answers of each run, from one number to before another.
-        share: the part of the solutions that is looked for.
-    """
-    evaluation = _Evaluation(held, around, publish, share)
-    for start, stop in held.blocks():
-        failed = evaluation.run(start, stop)
-        if failed is not None:
-            return Outcome(tuple(evaluation.errors.items()), failed)
-    return Outcome(tuple(evaluation.errors.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    """A query being evaluated at some instants."""
-
-    held: Held
-    around: Around
-    publish: Callable[[int, int, pl.DataFrame], None]
-    share: Share | None
-    errors: dict[int, str] = field(default_factory=dict)
-
-    def run(self, start: int, stop: int) -> tuple[int, str] | None:
-        """Evaluate a run of instants; where one stops the query, which, and why.
-
-        A run that fails is evaluated in parts: what the first instants give is reported, and what
-        a budget allows to each does not depend on how many are evaluated at once.
-        """
-        alone = stop - start == 1
-        failure = ""
-        if alone or not self.held.plan.asks_services:
-            try:
-                self.publish(start, stop, self._answers(start, stop))
-            except InstantError as error:
-                self.errors[start] = str(error)
-                return None
-            except HeadraceError as error:
-                failure = error.problem if isinstance(error, QueryError) else str(error)
-            except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
-                failure = f"{type(error).__name__}: {error}"
-            else:
-                return None
-            if alone:
-                return start, failure
-        middle = (start + stop) // 2
-        return self.run(start, middle) or self.run(middle, stop)
-
-    def _answers(self, start: int, stop: int) -> pl.DataFrame:
-        """The answers at a run of instants, which are numbered from 0."""
-        plan, around = self.held.plan, self.around
-        windows = self.held.windows(start, stop)
-        static = active_data(plan.query.dataset, around.static, around.dictionary)
-        pairs = zip(plan.windows, windows, strict=True)
-        seen = [contents.quads for window, contents in pairs if window.in_default_graph]
-        surroundings = self._surroundings(start, stop, windows)
-        found = evaluate(plan.pattern, _data(seen, static), surroundings)
-        return answer_frame(plan.query, found, range(stop - start), around.dictionary)
-
-    def _surroundings(
-        self, start: int, stop: int, windows: tuple[WindowContents, ...]
-    ) -> Surroundings:
-        plan, around, times = self.held.plan, self.around, self.held.instants.times
-        return Surroundings(
-            around.dictionary,
-            range(stop - start),
-            around.budget(),
-            EvaluationContext(date_time(int(times[start])), functions=around.functions),
-            lambda number: date_time(int(times[start + number])),
-            _label(plan, self.held.instants, start),
-            around.service,
-            windows,
-            plan.streams,
-            self.share,
-            plan.applies(PRECOMPUTE),
-            around.observe,
-        )
-
-
-def finished(
-    plan: Plan, split: Split, instants: Instants, found: Answered, around: Around
-) -> Answered:
-    """What a query makes of what parts of it found below a cut."""
-    number = len(instants) if found.outcome.failed is None else found.outcome.failed[0]
-    rows = found.frame.filter(pl.col(INSTANT) < number)
-    evaluation = _Evaluation(Held(plan, (), instants, ()), around, lambda *_: None, None)
-    surroundings = evaluation._surroundings(0, len(instants), ())
-    names = [column(variable) for variable in split.hole.variables]
-    given = {id(split.hole): Solutions(complete(rows, names), keyed=True)}
-    try:
-        answer = evaluate(split.above, Data(), replace(surroundings, given=given))
-        frame = answer_frame(plan.query, answer, range(len(instants)), around.dictionary)
-    except HeadraceError as error:
-        failure = error.problem if isinstance(error, QueryError) else str(error)
-        return Answered(rows.clear(), Outcome(found.outcome.errors, (0, failure)))
-    return Answered(frame.filter(pl.col(INSTANT) < number), found.outcome)
-
-
-def _label(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:
-    """What tells an instant from any other; instants are numbered from a start."""
-
-    def label(number: int) -> bytes:
-        place = start + number
-        return f"{plan.name} {instants.times[place]} {instants.seqs[place]}".encode()
-
-    return label
-
-
-def _data(contents: list[Quads], static: Data) -> Data:
-    """What patterns outside any WINDOW see: static data, and windows in the default graph."""
-    if not contents:
-        return static
-    below = None if static.quads.frame.is_empty() else static
-    return Data(united(contents), beneath=below)
 
 
 def _of_answers(report: Report) -> Report:

@@ -13,13 +13,14 @@ from headrace.algebra.walk import constants
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.grid import NEVER, Times
+from headrace.kernel.evaluation import Answered, Around
+from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.overload import Turn
 from headrace.kernel.reports import Report
-from headrace.kernel.schedule import FOREVER, Reached
-from headrace.kernel.standing import Answered, Around, Standing, completed
+from headrace.kernel.schedule import Reached, Schedule
+from headrace.kernel.standing import Standing, completed
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -161,12 +162,7 @@ class Kernel:
                 report = ahead[query]
             else:
                 self._tell(query, new, ended, late)
-                turn = self._due(query, ended)
-                report = None
-                if turn is not None:
-                    logs = self._logs_of(query)
-                    report = query.evaluated(turn.evaluated, logs, self.around)
-                    report = turn.told(report, query.failure is not None)
+                report = self._evaluated(query, ended)
             if report is not None:
                 reports.append(report)
             if query.failure is not None:
@@ -178,6 +174,18 @@ class Kernel:
             for stream, found in positions.items()
         }
         return Results(tuple(reports), missed, failed, positions)
+
+    def _evaluated(self, query: Standing, ended: bool) -> Report | None:
+        """What a query emits now; nothing if no instant is due."""
+        schedule = self._schedule(query, ended)
+        turn = None if schedule is None else self._due(query, schedule)
+        logs = self._logs_of(query)
+        if turn is not None and schedule is not None:
+            report = query.evaluated(turn.evaluated, logs, self.around, schedule)
+            return turn.told(report, query.failure is not None)
+        if schedule is not None:
+            query.look_ahead(schedule, logs, self.around)
+        return None
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
@@ -215,7 +223,8 @@ class Kernel:
         for query in self.queries:
             if query.failure is None and self.elsewhere.takes(query.plan):
                 self._tell(query, new, ended, late)
-                due[query] = self._due(query, ended)
+                schedule = self._schedule(query, ended)
+                due[query] = None if schedule is None else self._due(query, schedule)
         turns = {query: turn for query, turn in due.items() if turn is not None}
         asked = [(query, turn.evaluated) for query, turn in turns.items()]
         found: dict[Standing, Report | None] = dict.fromkeys(due)
@@ -225,20 +234,18 @@ class Kernel:
             found[query] = turns[query].told(report, query.failure is not None)
         return found
 
-    def _due(self, query: Standing, ended: bool) -> Turn | None:
+    def _schedule(self, query: Standing, ended: bool) -> Schedule | None:
+        """What can be said of the instants of a query; nothing while its origin is not known."""
+        elements = [each for _, each in self._logs_of(query)]
+        return query.schedule(elements, Reached(self._watermark(query), ended, self.live))
+
+    def _due(self, query: Standing, schedule: Schedule) -> Turn | None:
         """The instants of a query that are due now; none if there are none."""
-        logs = self._logs_of(query)
-        schedule = query.schedule(
-            [elements for _, elements in logs],
-            Reached(self._watermark(query), ended, self.live),
-        )
-        if schedule is None:
-            return None
         instants, query.progress = schedule.due()
-        instants = query.with_content(instants, logs)
+        instants = query.with_content(instants, self._logs_of(query))
         if len(instants) == 0:
             return None
-        if not self.live or ended:
+        if not self.live or schedule.reached.ended:
             return Turn(instants)
         turn = self._turns[query] = Turn(instants, query.pace.chosen(len(instants)))
         return turn
@@ -284,11 +291,7 @@ class Kernel:
 
     def _reached(self, query: Standing, ended: bool) -> int | None:
         """How far a derived stream has come: its next element is not before that."""
-        watermark = self._watermark(query)
-        schedule = query.schedule(
-            [elements for _, elements in self._logs_of(query)],
-            Reached(watermark, False, self.live),
-        )
+        schedule = self._schedule(query, ended=False)
         if schedule is None:
             return None
         if ended:
@@ -321,10 +324,7 @@ class Kernel:
         return min(horizons, default=FOREVER)
 
     def _horizon(self, query: Standing, stream: Iri) -> int:
-        schedule = query.schedule(
-            [elements for _, elements in self._logs_of(query)],
-            Reached(self._watermark(query), False, self.live),
-        )
+        schedule = self._schedule(query, ended=False)
         if schedule is None:
             return NEVER
         return schedule.horizon(query.plan.streams.index(stream))

@@ -10,10 +10,10 @@ from uuid import uuid4
 import polars as pl
 
 from headrace.errors import MachineError, SettingError
+from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
-from headrace.kernel.standing import Around
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade

@@ -21,9 +21,9 @@ from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID
 from headrace.kernel.data import NO_QUADS, Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Around, Outcome
 from headrace.kernel.parts import Due, PartFound, found_by_part, owned, used_ids
 from headrace.kernel.scan import Share
-from headrace.kernel.standing import Around, Outcome
 from headrace.kernel.step import Arrivals
 from headrace.pipeline.decode import Decoding, load
 from headrace.pipeline.faults import reach

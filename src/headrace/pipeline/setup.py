@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Protocol
 
 from headrace.kernel.arriving import Gate
-from headrace.kernel.standing import Around
+from headrace.kernel.evaluation import Around
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.parts import Allowed, Answer, answer
 from headrace.pipeline.results import Told

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import Answered, Around, finished
 from headrace.kernel.instants import Instants
 from headrace.kernel.parts import Due, put_together
-from headrace.kernel.standing import Answered, Around, Standing, finished
+from headrace.kernel.standing import Standing
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane

@@ -39,7 +39,8 @@ from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
-from headrace.planning.plan import Plan, PlannedWindow
+from headrace.planning.plan import Plan
+from headrace.planning.planned import PlannedWindow
 from headrace.planning.splitting import Split, splits
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of

@@ -29,35 +29,14 @@ from headrace.algebra.windows import (
     NowWindow,
     TimeWindow,
     WindowDeclaration,
-    WindowFrame,
 )
 from headrace.errors import Source, UnsupportedError
+from headrace.planning.matching import Matching, matching_of
+from headrace.planning.planned import PlannedWindow
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedWindow:
-    """A window on one stream.
-
-    Attributes:
-        name: what WINDOW and GRAPH call it; several may share it, and are read as one then.
-        stream: the stream it is on.
-        frame: which of its elements are in.
-        in_default_graph: whether patterns outside any GRAPH or WINDOW see its contents too.
-    """
-
-    name: Iri
-    stream: Iri
-    frame: WindowFrame
-    in_default_graph: bool = False
-
-    @property
-    def slide(self) -> int | None:
-        """How far apart its closes are, if they lie on a grid."""
-        return self.frame.slide if isinstance(self.frame, TimeWindow) else None
 
 
 @dataclass(frozen=True)
@@ -115,14 +94,21 @@ class Plan:
         """Whether an evaluation asks a remote endpoint."""
         return any(isinstance(each, Service) for each in everywhere(self.query.pattern))
 
+    @cached_property
+    def matching(self) -> Matching:
+        """What of it can be matched element by element."""
+        return matching_of(self.query, self.pattern, self.windows)
+
     @property
     def digest(self) -> str:
         """What tells this plan from any other, also in another process.
 
-        A run may be told anew what to do about overload and by which rules to rewrite, and goes on
-        with what windows hold.
+        A run may be told anew what to do about overload, by which rules to rewrite and how to
+        evaluate, and goes on with what windows hold.
         """
-        semantics = replace(self.semantics, overload=Keep(), switched_rules=())
+        semantics = replace(
+            self.semantics, overload=Keep(), switched_rules=(), strategy=Strategy.AUTO
+        )
         same = replace(self.query, semantics=semantics)
         shown = (self.name, same, self.windows, self.delays)
         return sha256(repr(shown).encode()).hexdigest()
@@ -167,7 +153,15 @@ def make_plan(
         for window in windows
     }
     pattern = optimised(query, rules=rules)
-    return Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
+    plan = Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
+    if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
+        raise UnsupportedError(
+            f"strategy=incremental cannot be had: {plan.matching.obstacle}",
+            source,
+            query.windows[0].span,
+            hint="leave strategy=auto, which is incremental where that can be had",
+        )
+    return plan
 
 
 def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[PlannedWindow]:
@@ -183,8 +177,6 @@ def _check(query: Query, source: Source | None) -> None:
         raise UnsupportedError("FROM SCHEMA is not supported yet", source)
     if _stamps_inside_exists(query.pattern):
         raise UnsupportedError("timestamp() inside EXISTS is not supported", source, first)
-    if semantics.strategy is Strategy.INCREMENTAL:
-        raise UnsupportedError("strategy=incremental is not supported yet", source, first)
     if semantics.scope is Scope.MATCH:
         _check_match(query, source)
     now = any(isinstance(window.frame, NowWindow) for window in query.windows)

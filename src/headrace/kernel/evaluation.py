@@ -1,0 +1,206 @@
+"""How a query is evaluated at some instants, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from headrace.errors import HeadraceError, QueryError
+from headrace.functions.evaluate import EvaluationContext
+from headrace.functions.table import Functions
+from headrace.functions.times import date_time
+from headrace.kernel.answer import active_data
+from headrace.kernel.budget import Budget
+from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.contents import Held
+from headrace.kernel.data import Data, Quads, WindowContents, united
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.forms import answer_frame
+from headrace.kernel.incremental import Matched
+from headrace.kernel.instants import Instants
+from headrace.kernel.scan import Share
+from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
+from headrace.kernel.solutions import Solutions, complete
+from headrace.planning.plan import Plan
+from headrace.planning.splitting import Split
+from headrace.rewrite.optimise import PRECOMPUTE
+
+
+class InstantError(HeadraceError):
+    """An evaluation failed and the next one may not; the query goes on."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What all queries of a deployment share.
+
+    Attributes:
+        dictionary: the terms.
+        static: the statements that are the same at every instant.
+        service: how remote endpoints are asked.
+        functions: the functions that can be called by IRI.
+        budget: makes what one evaluation may cost.
+        observe: told what each operator of a query has found.
+    """
+
+    dictionary: Dictionary
+    static: Quads
+    service: CallService = no_service
+    functions: Functions = field(default_factory=Functions)
+    budget: Callable[[], Budget] = Budget
+    observe: Observe | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What went wrong at some instants.
+
+    Attributes:
+        errors: where there is no answer, and why.
+        failed: the instant at which the query had to stop, and why.
+    """
+
+    errors: tuple[tuple[int, str], ...] = ()
+    failed: tuple[int, str] | None = None
+
+    def and_then(self, other: Outcome, base: int) -> Outcome:
+        """What went wrong here and at the instants from a number on."""
+        moved = tuple((base + place, text) for place, text in other.errors)
+        failed = None if other.failed is None else (base + other.failed[0], other.failed[1])
+        return Outcome((*self.errors, *moved), failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Answers at some instants: `instant` and ids, and what went wrong."""
+
+    frame: pl.DataFrame
+    outcome: Outcome
+
+
+def evaluate_held(
+    held: Held | Matched,
+    around: Around,
+    publish: Callable[[int, int, pl.DataFrame], None],
+    share: Share | None = None,
+) -> Outcome:
+    """Evaluate a query at all instants, a run of them at a time.
+
+    Args:
+        held: what its windows hold, and when.
+        around: what it shares with others.
+        publish: takes the answers of each run, from one number to before another.
+        share: the part of the solutions that is looked for.
+    """
+    evaluation = _Evaluation(held, around, publish, share)
+    for start, stop in held.blocks():
+        failed = evaluation.run(start, stop)
+        if failed is not None:
+            return Outcome(tuple(evaluation.errors.items()), failed)
+    return Outcome(tuple(evaluation.errors.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """A query being evaluated at some instants."""
+
+    held: Held | Matched
+    around: Around
+    publish: Callable[[int, int, pl.DataFrame], None]
+    share: Share | None
+    errors: dict[int, str] = field(default_factory=dict)
+
+    def run(self, start: int, stop: int) -> tuple[int, str] | None:
+        """Evaluate a run of instants; where one stops the query, which, and why.
+
+        A run that fails is evaluated in parts: what the first instants give is reported, and what
+        a budget allows to each does not depend on how many are evaluated at once.
+        """
+        alone = stop - start == 1
+        failure = ""
+        if alone or not self.held.plan.asks_services:
+            try:
+                self.publish(start, stop, self._answers(start, stop))
+            except InstantError as error:
+                self.errors[start] = str(error)
+                return None
+            except HeadraceError as error:
+                failure = error.problem if isinstance(error, QueryError) else str(error)
+            except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
+                failure = f"{type(error).__name__}: {error}"
+            else:
+                return None
+            if alone:
+                return start, failure
+        middle = (start + stop) // 2
+        return self.run(start, middle) or self.run(middle, stop)
+
+    def _answers(self, start: int, stop: int) -> pl.DataFrame:
+        """The answers at a run of instants, which are numbered from 0."""
+        plan, around = self.held.plan, self.around
+        windows = self.held.windows(start, stop)
+        static = active_data(plan.query.dataset, around.static, around.dictionary)
+        pairs = zip(plan.windows, windows, strict=True)
+        seen = [contents.quads for window, contents in pairs if window.in_default_graph]
+        surroundings = self._surroundings(start, stop, windows)
+        surroundings = replace(surroundings, given=self.held.given(start, stop))
+        found = evaluate(plan.pattern, data_of(seen, static), surroundings)
+        return answer_frame(plan.query, found, range(stop - start), around.dictionary)
+
+    def _surroundings(
+        self, start: int, stop: int, windows: tuple[WindowContents, ...]
+    ) -> Surroundings:
+        plan, around, times = self.held.plan, self.around, self.held.instants.times
+        return Surroundings(
+            around.dictionary,
+            range(stop - start),
+            around.budget(),
+            EvaluationContext(date_time(int(times[start])), functions=around.functions),
+            lambda number: date_time(int(times[start + number])),
+            label_of(plan, self.held.instants, start),
+            around.service,
+            windows,
+            plan.streams,
+            self.share,
+            plan.applies(PRECOMPUTE),
+            around.observe,
+        )
+
+
+def finished(
+    plan: Plan, split: Split, instants: Instants, found: Answered, around: Around
+) -> Answered:
+    """What a query makes of what parts of it found below a cut."""
+    number = len(instants) if found.outcome.failed is None else found.outcome.failed[0]
+    rows = found.frame.filter(pl.col(INSTANT) < number)
+    evaluation = _Evaluation(Held(plan, (), instants, ()), around, lambda *_: None, None)
+    surroundings = evaluation._surroundings(0, len(instants), ())
+    names = [column(variable) for variable in split.hole.variables]
+    given = {id(split.hole): Solutions(complete(rows, names), keyed=True)}
+    try:
+        answer = evaluate(split.above, Data(), replace(surroundings, given=given))
+        frame = answer_frame(plan.query, answer, range(len(instants)), around.dictionary)
+    except HeadraceError as error:
+        failure = error.problem if isinstance(error, QueryError) else str(error)
+        return Answered(rows.clear(), Outcome(found.outcome.errors, (0, failure)))
+    return Answered(frame.filter(pl.col(INSTANT) < number), found.outcome)
+
+
+def label_of(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:
+    """What tells an instant from any other; instants are numbered from a start."""
+
+    def label(number: int) -> bytes:
+        place = start + number
+        return f"{plan.name} {instants.times[place]} {instants.seqs[place]}".encode()
+
+    return label
+
+
+def data_of(contents: list[Quads], static: Data) -> Data:
+    """What patterns outside any WINDOW see: static data, and windows in the default graph."""
+    if not contents:
+        return static
+    below = None if static.quads.frame.is_empty() else static
+    return Data(united(contents), beneath=below)

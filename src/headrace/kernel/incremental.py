@@ -1,0 +1,264 @@
+"""A query that is evaluated by what is new: its matches are kept as long as they last.
+
+All that is kept follows from the elements that the logs of its streams hold, so that it can be
+thrown away and made again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from headrace.algebra.reporting import Contents, OnArrival
+from headrace.algebra.scope import possible
+from headrace.kernel.columns import CONTENTS, FIRST, LAST, POSITION, STATEMENT, STREAM, TIME, column
+from headrace.kernel.contents import runs
+from headrace.kernel.data import Quads, WindowContents
+from headrace.kernel.grid import NEVER
+from headrace.kernel.instants import Instants
+from headrace.kernel.lasting import ALWAYS, BEGIN, END, LASTING, TURN, at_each, numbered
+from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.matches import Arrived, Asking, Matches
+from headrace.kernel.schedule import Schedule
+from headrace.kernel.solutions import Solutions
+from headrace.planning.matching import Core
+from headrace.planning.plan import Plan
+
+Logs = Sequence[tuple[StreamLog, Elements]]
+
+_OFTEN: Final = 8
+"""New statements wait until they are one in so many, if no instant needs them before."""
+_FEW: Final = 5_000
+"""So many statements may always wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cored:
+    """The matches of a core, branch by branch."""
+
+    core: Core
+    branches: tuple[Matches, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of its solutions."""
+        return sorted(column(each) for each in possible(self.core.operator))
+
+
+class Incremental:
+    """What a query has matched so far."""
+
+    def __init__(self, plan: Plan, asking: Asking) -> None:
+        """Begin before the first element."""
+        self.plan = plan
+        timed = plan.semantics.contents is Contents.TIMED
+        self._cores = [
+            _Cored(core, tuple(Matches(each, timed) for each in core.branches))
+            for core in plan.matching.cores
+        ]
+        self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
+        for matches in self._all():
+            matches.begin(asking)
+
+    def _all(self) -> Iterator[Matches]:
+        for cored in self._cores:
+            yield from cored.branches
+
+    def take(self, schedule: Schedule, logs: Logs, until: int | None, asking: Asking) -> None:
+        """Look at the elements that have come, or those that have had their turn.
+
+        Args:
+            schedule: when the query is evaluated.
+            logs: its streams.
+            until: how many elements in order, where they cause instants.
+            asking: how patterns are looked at.
+        """
+        fresh = self._seen.fresh(schedule, until)
+        if not any(each.any() for each in fresh):
+            return
+        needed = {each.scanned.windows for matches in self._all() for each in matches.patterns}
+        arrived = {windows: self._arrived(windows, fresh, schedule, logs) for windows in needed}
+        self._seen.mark(schedule, until)
+        floor = _floor(schedule)
+        for matches in self._all():
+            matches.take(arrived, floor, asking)
+
+    def over(self) -> None:
+        """All instants of a step have been looked at."""
+        if self._seen.ordered:
+            for matches in self._all():
+                matches.over()
+
+    def is_close_behind(self, schedule: Schedule, width: int) -> bool:
+        """Whether time has gone on by no more than so much in what is new."""
+        fresh = self._seen.fresh(schedule, None)
+        pairs = zip(schedule.logs, fresh, strict=True)
+        times = np.concatenate([log.times[each] for log, each in pairs])
+        return times.size == 0 or int(times.max() - times.min()) <= width
+
+    def waits(self, schedule: Schedule, logs: Logs) -> bool:
+        """Whether what is new is so little that it can wait for more."""
+        fresh = self._seen.fresh(schedule, None)
+        new = sum(
+            int(log.sizes[each].sum()) for log, each in zip(schedule.logs, fresh, strict=True)
+        )
+        known = sum(log.statements.height for log, _ in logs)
+        return new < max(_FEW, known // _OFTEN)
+
+    def _arrived(
+        self,
+        windows: tuple[int, ...],
+        fresh: Sequence[npt.NDArray[np.bool_]],
+        schedule: Schedule,
+        logs: Logs,
+    ) -> Arrived:
+        frames = [CONTENTS.to_frame().with_columns(ALWAYS)]
+        for number in windows:
+            window = self.plan.windows[number]
+            stream = self.plan.streams.index(window.stream)
+            log, elements = logs[stream]
+            kept = np.flatnonzero(fresh[stream])
+            if kept.size == 0:
+                continue
+            new = elements.where(fresh[stream])
+            begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
+            turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
+            since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
+            statements = log.statements[since:]
+            places, known = new.places(statements[POSITION].to_numpy())
+            places, statements = places[known], statements.filter(pl.Series(known))
+            columns = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}
+            frames.append(
+                statements.select(
+                    pl.lit(0, pl.Int64).alias(FIRST),
+                    pl.lit(0, pl.Int64).alias(LAST),
+                    TIME,
+                    pl.lit(stream, pl.Int64).alias(STREAM),
+                    *STATEMENT,
+                    **{name: pl.Series(array) for name, array in columns.items()},
+                )
+            )
+        found = pl.concat(frames)
+        rows = pl.int_range(found.height, dtype=pl.Int64, eager=True)
+        quads = found.select(*CONTENTS).with_columns(rows.alias(FIRST), rows.alias(LAST))
+        return Arrived(Quads(quads, range(found.height)), found.select(*LASTING), found[TIME])
+
+    def at(self, instants: Instants) -> Matched:
+        """The matches at some instants."""
+        found = {id(cored.core.operator): _put_together(cored, instants) for cored in self._cores}
+        return Matched(self.plan, instants, found)
+
+
+def _put_together(cored: _Cored, instants: Instants) -> pl.DataFrame:
+    """The matches of all branches, each with the first and the last instant, by number."""
+    names = [*cored.names]
+    frames = []
+    for matches in cored.branches:
+        frame = matches.memory.frame
+        if frame is not None and frame.height:
+            rows = numbered(frame, instants)
+            missing = [name for name in names if name not in rows.columns]
+            unbound = [pl.lit(None, pl.Int64).alias(name) for name in missing]
+            frames.append(rows.with_columns(unbound).select(FIRST, LAST, *names))
+    if not frames:
+        return pl.DataFrame(schema=dict.fromkeys([FIRST, LAST, *names], pl.Int64))
+    return pl.concat(frames)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The matches of a query at some instants, in place of what its windows hold.
+
+    Attributes:
+        plan: the query.
+        instants: when.
+        found: the matches of each core by the identity of its operator, with the first and the
+            last instant of each.
+    """
+
+    plan: Plan
+    instants: Instants
+    found: Mapping[int, pl.DataFrame]
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """The instants in runs that can each be evaluated in one pass."""
+        total = np.zeros(len(self.instants) + 1, np.int64)
+        for frame in self.found.values():
+            np.add.at(total, frame[FIRST].to_numpy(), 1)
+            np.add.at(total, frame[LAST].to_numpy() + 1, -1)
+        return runs(np.cumsum(total)[:-1])
+
+    def windows(self, start: int, stop: int) -> tuple[WindowContents, ...]:
+        """What is left to be looked at in windows: nothing."""
+        nothing = Quads(CONTENTS.to_frame(), range(stop - start))
+        return tuple(WindowContents(each.name, each.stream, nothing) for each in self.plan.windows)
+
+    def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
+        """The solutions that are known at a run of instants, numbered from 0."""
+        return {
+            operator: Solutions(at_each(frame, start, stop), keyed=True)
+            for operator, frame in self.found.items()
+        }
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Which elements have been looked at.
+
+    Attributes:
+        ordered: whether elements cause instants, so that their order matters.
+        position: the last that had come.
+        key: the time, the stream and the position of the last in order.
+    """
+
+    ordered: bool
+    position: int = -1
+    key: tuple[int, int, int] | None = None
+
+    def fresh(self, schedule: Schedule, until: int | None) -> list[npt.NDArray[np.bool_]]:
+        """Which elements of each stream have not been looked at, of the first so many in order."""
+        found = []
+        for number, log in enumerate(schedule.logs):
+            new = log.positions > self.position
+            if self.ordered:
+                new |= ~self._before(number, log)
+                new &= schedule.turns(number) < self._until(schedule, until)
+            found.append(new)
+        return found
+
+    def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:
+        """Which elements come in order before the last that was looked at, or are that."""
+        if self.key is None:
+            return np.zeros(len(log), np.bool_)
+        time, stream, position = self.key
+        before: npt.NDArray[np.bool_] = log.times < time
+        if number <= stream:
+            then = log.times == time
+            before |= then & (log.positions <= position) if number == stream else then
+        return before
+
+    def _until(self, schedule: Schedule, until: int | None) -> int:
+        return schedule.released_number if until is None else until
+
+    def mark(self, schedule: Schedule, until: int | None) -> None:
+        """Take note that elements have been looked at."""
+        if self.ordered and schedule.by_arrival:
+            _, _, self.position = schedule.element(self._until(schedule, until) - 1)
+            return
+        if self.ordered:
+            self.key = schedule.element(self._until(schedule, until) - 1)
+        latest = [int(log.positions.max(initial=-1)) for log in schedule.logs]
+        self.position = max(self.position, *latest)
+
+
+def _floor(schedule: Schedule) -> int:
+    """A moment that no instant to come is before."""
+    progress = schedule.progress
+    if schedule.rules.by_time or schedule.by_arrival:
+        return NEVER if progress.reported is None else progress.reported
+    return progress.released

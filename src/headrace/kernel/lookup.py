@@ -1,0 +1,87 @@
+"""Rows of a large table that a few others are joined with, without a look at the rest of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from headrace.kernel.index import IdIndex
+
+_FEW: Final = 8
+"""To look rows up pays if they are fewer than one in so many of the table."""
+_LARGE: Final = 10_000
+"""A table of fewer rows than these is joined as a whole."""
+
+
+class _Column:
+    """Where each term of a column stands in a table that is put in its order."""
+
+    def __init__(self, frame: pl.DataFrame, name: str) -> None:
+        keys = frame[name].reinterpret(signed=False)
+        self.frame = frame if keys.is_sorted() else frame.sort(keys)
+        ordered = self.frame[name].to_numpy()
+        changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        self._starts = np.concatenate(([0], changes, [ordered.size]))
+        self._index = IdIndex(ordered[self._starts[:-1]])
+        self.distinct = self._starts.size - 1
+
+    def rows(self, ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
+        """For each row of the table with one of some terms, which of them, and which row."""
+        places = self._index.positions(ids)
+        known = np.flatnonzero(places >= 0)
+        starts = self._starts[places[known]]
+        counts = self._starts[places[known] + 1] - starts
+        ours = np.repeat(known, counts)
+        turns = np.arange(ours.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return ours, pl.Series(np.repeat(starts, counts) + turns)
+
+
+class Lookup:
+    """A table whose rows are found by the terms of any of its columns."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        """Take a table of ids without unbound ones."""
+        self.frame = frame
+        self._columns: dict[str, _Column] = {}
+        self._distinct: dict[tuple[str, ...], int] = {}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Its columns."""
+        return frozenset(self.frame.columns)
+
+    def fan_out(self, on: list[str]) -> float:
+        """How many rows of it meet one that agrees on some columns, on average."""
+        if not on:
+            return float(self.frame.height)
+        key = tuple(on)
+        if key not in self._distinct:
+            only = self.frame[on[0]] if len(on) == 1 else self.frame.select(on)
+            self._distinct[key] = max(1, only.n_unique())
+        return self.frame.height / self._distinct[key]
+
+    def joined(self, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+        """Some rows with those of the table that agree with them on some columns."""
+        table = self.frame
+        if not on:
+            return found.join(table, how="cross")
+        if table.height < _LARGE or found.height * _FEW > table.height:
+            return found.join(table, on=on, how="inner")
+        name = min(on, key=lambda each: self.fan_out([each]))
+        column = self._column(name)
+        ours, theirs = column.rows(found[name].to_numpy())
+        left = found[pl.Series(ours)]
+        others = [each for each in table.columns if each not in on]
+        right = [column.frame[each].gather(theirs) for each in others]
+        agreeing = [column.frame[each].gather(theirs) == left[each] for each in on if each != name]
+        joined = left.hstack(right)
+        return joined.filter(*agreeing) if agreeing else joined
+
+    def _column(self, name: str) -> _Column:
+        if name not in self._columns:
+            self._columns[name] = _Column(self.frame, name)
+        return self._columns[name]

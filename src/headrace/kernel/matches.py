@@ -1,0 +1,308 @@
+"""The matches of triple patterns that must all match, found as their last triple comes.
+
+Each pattern has a memory of what matched it, and all of them together one of their matches. What is
+new of a pattern is joined with the memories of the others: those before it as they were, those
+after it with what is new of them, so that no match is found twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from headrace.algebra.expressions import Expression, Variable
+from headrace.algebra.scope import mentioned, possible
+from headrace.kernel.budget import Budget
+from headrace.kernel.columns import INSTANT, TIME, column
+from headrace.kernel.data import Active, Data, DefaultGraph, EachNamedGraph, NamedGraph, Quads
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.grid import NEVER
+from headrace.kernel.lasting import ALWAYS, LASTING, from_on, in_past, joined, names_of, united
+from headrace.kernel.lookup import Lookup
+from headrace.kernel.remembered import put_together
+from headrace.kernel.scan import scan
+from headrace.kernel.solutions import Solutions, complete
+from headrace.planning.matching import Branch, Scanned, StaticPart
+from headrace.rdf.terms import Iri
+
+_GROWN: Final = 2
+_SMALL: Final = 4_096
+"""A memory is put in order when it has grown so many times, and is not small."""
+_MOST_CHUNKS: Final = 8
+_HIDDEN_TIME: Final = "?_:.time"
+_HIDDEN_ROW: Final = "?_:.row"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How patterns and conditions are looked at outside of an evaluation.
+
+    Attributes:
+        dictionary: the terms.
+        static: what is the same at every instant.
+        budget: what a step may cost.
+        solve: finds the solutions of a pattern in static data.
+        holds: which of some solutions meet a condition on their terms.
+    """
+
+    dictionary: Dictionary
+    static: Data
+    budget: Budget
+    solve: Callable[[StaticPart], Solutions]
+    holds: Callable[[Expression, Solutions], pl.Series]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Statements that are new in some windows, and how long each of them lasts there."""
+
+    quads: Quads
+    lasting: pl.DataFrame
+    times: pl.Series
+
+    def matching(self, scanned: Scanned, dictionary: Dictionary) -> pl.DataFrame:
+        """What matches a pattern, with how long it lasts; the rows of statements come along."""
+        data = Data(self.quads).within(_active(scanned.graph, dictionary))
+        found = scan(data, scanned.pattern, dictionary).frame
+        names = [name for name in found.columns if name.startswith("?")]
+        rows = found[INSTANT]
+        return pl.DataFrame(
+            [
+                *(found[name] for name in names),
+                *(self.lasting[name].gather(rows) for name in LASTING),
+                self.times.gather(rows),
+            ]
+        )
+
+
+def _active(graph: Variable | Iri | None, dictionary: Dictionary) -> Active:
+    if graph is None:
+        return DefaultGraph()
+    return (
+        EachNamedGraph(graph)
+        if isinstance(graph, Variable)
+        else NamedGraph(dictionary.encode(graph))
+    )
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Matches that were found, and may still be ones."""
+
+    frame: pl.DataFrame | None = None
+    ordered: int = 0
+    _distinct: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def height(self) -> int:
+        return 0 if self.frame is None else self.frame.height
+
+    def add(self, new: pl.DataFrame, floor: int) -> None:
+        """Take matches whose turns are over."""
+        if self.frame is None:
+            self.frame = new
+            return
+        if new.height:
+            self.frame = pl.concat([self.frame, new])
+        if self.frame.height > max(_SMALL, _GROWN * self.ordered):
+            self.frame = united(from_on(self.frame, floor))
+            self.ordered = self.frame.height
+        elif self.frame.n_chunks() > _MOST_CHUNKS:
+            self.frame = self.frame.rechunk()
+
+    def distinct(self, on: list[str]) -> int:
+        """How many different ones there are by some columns, as of when it was half as large."""
+        if self.frame is None or self.height == 0:
+            return 0
+        known, height = self._distinct.get(tuple(on), (0, 0))
+        if not height / _GROWN <= self.height <= height * _GROWN:
+            known, height = self.frame.select(on).n_unique(), self.height
+            self._distinct[tuple(on)] = known, height
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A part of a branch that matches are joined with.
+
+    Attributes:
+        names: the columns that it binds.
+        memory: what windows hold of it.
+        new: what is new in windows, if that is looked at too.
+        always: what is in static data.
+    """
+
+    names: frozenset[str]
+    memory: _Memory | None = None
+    new: pl.DataFrame | None = None
+    always: Lookup | None = None
+
+    def fan_out(self, on: list[str]) -> float:
+        """How many matches one that agrees on some columns meets, as far as is known."""
+        found = 0.0 if self.always is None else self.always.fan_out(on)
+        rows = sum(frame.height for frame in self._lasting())
+        known = 0 if self.memory is None or not on else self.memory.distinct(on)
+        if known == 0 and on and self.new is not None:
+            known = self.new.select(on).n_unique()
+        return found + rows / max(1, known)
+
+    def _lasting(self) -> Iterator[pl.DataFrame]:
+        if self.memory is not None and self.memory.frame is not None:
+            yield self.memory.frame
+        if self.new is not None:
+            yield self.new
+
+    def joined(
+        self, found: pl.DataFrame, on: list[str], floor: int, budget: Budget
+    ) -> pl.DataFrame:
+        """Matches with those of this part that fit."""
+        if not on:
+            budget.check(round(found.height * self.fan_out(on)), "a join without a shared variable")
+        pieces = [from_on(joined(found, frame, on), floor) for frame in self._lasting()]
+        if self.always is not None and self.always.frame.height:
+            pieces.append(self.always.joined(found, on))
+        shown = [*sorted({*names_of(found), *self.names}), *LASTING]
+        chosen = [piece.select(shown) for piece in pieces if piece.height]
+        if not chosen:
+            return pl.DataFrame(schema=dict.fromkeys(shown, pl.Int64))
+        both = chosen[0] if len(chosen) == 1 else pl.concat(chosen)
+        budget.check(both.height, "a join of what is new")
+        return both
+
+
+class _Pattern:
+    """A triple pattern, what matched it, and what of that is in static data."""
+
+    def __init__(self, number: int, scanned: Scanned, conditions: Sequence[Expression]) -> None:
+        self.scanned = scanned
+        self.names = frozenset(column(each) for each in scanned.variables)
+        self.time = f"{_HIDDEN_TIME}{number}"
+        self.conditions = [each for each in conditions if mentioned(each) <= scanned.variables]
+        self.memory = _Memory()
+        self.always: Lookup | None = None
+
+    def look_at_static(self, asking: Asking) -> None:
+        if self.scanned.over_static:
+            active = _active(self.scanned.graph, asking.dictionary)
+            data = asking.static.within(active)
+            found = scan(data, self.scanned.pattern, asking.dictionary)
+            kept = _holding(found.frame.drop(INSTANT), self.conditions, asking)
+            self.always = Lookup(kept.unique()) if kept.height else None
+
+    def new(self, arrived: Arrived, timed: bool, asking: Asking) -> pl.DataFrame:
+        """What is new of it, each match once."""
+        found = arrived.matching(self.scanned, asking.dictionary)
+        found = found.rename({TIME: self.time}) if timed else found.drop(TIME)
+        return _holding(found, self.conditions, asking)
+
+    def operand(self, timed: bool, new: pl.DataFrame | None = None) -> _Operand:
+        """What others are joined with: its memory, and what is new if that is asked for."""
+        names = self.names | {self.time} if timed else self.names
+        return _Operand(names, self.memory, new, self.always)
+
+
+class Matches:
+    """The matches of a branch."""
+
+    def __init__(self, branch: Branch, timed: bool) -> None:
+        """Begin with none; equal triples of different times may be matches of their own."""
+        self.branch, self.timed = branch, timed
+        self.patterns = [
+            _Pattern(number, each, branch.conditions) for number, each in enumerate(branch.scanned)
+        ]
+        own = {id(each) for pattern in self.patterns for each in pattern.conditions}
+        self.conditions = [each for each in branch.conditions if id(each) not in own]
+        self.static: list[_Operand] = []
+        self.memory = _Memory()
+
+    def begin(self, asking: Asking) -> None:
+        """Look at static data, and find what matches in them alone."""
+        parts = [_named(asking.solve(part), part) for part in self.branch.static]
+        tables = put_together(parts, asking.budget) if parts else []
+        for number, table in enumerate(tables):
+            frame = table.frame.drop(INSTANT)
+            if frame.n_unique() < frame.height:  # equal solutions are several
+                rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
+                frame = frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
+            self.static.append(_Operand(frozenset(frame.columns), always=Lookup(frame)))
+        for pattern in self.patterns:
+            pattern.look_at_static(asking)
+        operands = [*(pattern.operand(self.timed) for pattern in self.patterns), *self.static]
+        if all(each.always is not None and each.always.frame.height for each in operands):
+            first, *others = operands
+            assert first.always is not None, "all have static data"
+            start = first.always.frame.with_columns(ALWAYS)
+            found = self._along(start, others, NEVER, asking)
+            self.memory.add(found, NEVER)
+
+    def take(
+        self,
+        arrived: Mapping[tuple[int, ...], Arrived],
+        floor: int,
+        asking: Asking,
+    ) -> None:
+        """Find the matches that new statements complete."""
+        new = [
+            pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
+            for pattern in self.patterns
+        ]
+        found = []
+        for number, delta in enumerate(new):
+            if delta.height:
+                # One match is found once: with what is new only of the patterns that follow.
+                others = [
+                    pattern.operand(self.timed, new[place] if place > number else None)
+                    for place, pattern in enumerate(self.patterns)
+                    if place != number
+                ]
+                found.append(self._along(delta, [*others, *self.static], floor, asking))
+        for matches in found:
+            self.memory.add(matches, floor)
+        for pattern, delta in zip(self.patterns, new, strict=True):
+            pattern.memory.add(in_past(delta), floor)
+
+    def over(self) -> None:
+        """The step in which the elements had their turns is over."""
+        if self.memory.frame is not None:
+            self.memory.frame = in_past(self.memory.frame)
+
+    def _along(
+        self, found: pl.DataFrame, operands: Sequence[_Operand], floor: int, asking: Asking
+    ) -> pl.DataFrame:
+        """Matches joined with one part after the other, always the one they meet least of."""
+        left, conditions = list(operands), list(self.conditions)
+        while left:
+            bound = set(found.columns)
+            shared = [sorted(bound & each.names) for each in left]
+            place = min(
+                range(len(left)),
+                key=lambda each: (not shared[each], left[each].fan_out(shared[each])),
+            )
+            found = left.pop(place).joined(found, shared[place], floor, asking.budget)
+            ready = [each for each in conditions if _columns(each) <= set(found.columns)]
+            conditions = [each for each in conditions if each not in ready]
+            found = _holding(found, ready, asking)
+        return _holding(found, conditions, asking)
+
+
+def _columns(condition: Expression) -> set[str]:
+    return {column(each) for each in mentioned(condition)}
+
+
+def _holding(found: pl.DataFrame, conditions: Sequence[Expression], asking: Asking) -> pl.DataFrame:
+    """Those of some matches that meet conditions."""
+    for each in conditions:
+        if found.height:
+            rows = pl.int_range(found.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+            kept = asking.holds(each, Solutions(found.with_columns(rows), keyed=True))
+            found = found.filter(kept.fill_null(value=False))
+    return found
+
+
+def _named(solutions: Solutions, part: StaticPart) -> Solutions:
+    """Solutions with the names that their variables have in matches."""
+    whole = complete(solutions.frame, sorted(column(each) for each in possible(part.operator)))
+    return Solutions(whole.rename({column(old): column(new) for old, new in part.names}))

@@ -1,0 +1,146 @@
+"""Whether a query is evaluated by what its windows hold, or by what is new in them.
+
+What is new is looked at as it comes where that is less than what windows hold: when a run is live,
+and when elements cause instants. When much has come at once, windows are looked at as a whole: then
+all that is joined is of one instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from headrace.algebra.expressions import Expression
+from headrace.algebra.reporting import OnArrival, Strategy
+from headrace.algebra.windows import TimeWindow
+from headrace.errors import HeadraceError
+from headrace.functions.evaluate import EvaluationContext
+from headrace.functions.times import date_time
+from headrace.kernel.answer import active_data
+from headrace.kernel.budget import BudgetError
+from headrace.kernel.contents import Held
+from headrace.kernel.data import Quads
+from headrace.kernel.evaluation import Around
+from headrace.kernel.incremental import Incremental, Logs, Matched
+from headrace.kernel.instants import Instants
+from headrace.kernel.matches import Asking
+from headrace.kernel.schedule import Schedule
+from headrace.kernel.snapshot import Surroundings, evaluate, holds
+from headrace.kernel.solutions import Solutions
+from headrace.planning.matching import StaticPart
+from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import PRECOMPUTE
+
+_AT_LEAST: Final = 1_000
+"""So many instants that elements cause are evaluated together, if there are."""
+
+
+class Matching:
+    """The matches of a query, where they are kept."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Begin with none."""
+        self.plan = plan
+        self._kept: Incremental | None = None
+        self._static: Quads | None = None
+        self._given_up = not plan.matching.cores or self._asked is Strategy.SNAPSHOT
+
+    @property
+    def _asked(self) -> Strategy:
+        return self.plan.semantics.strategy
+
+    @property
+    def _by_elements(self) -> bool:
+        return isinstance(self.plan.semantics.report, OnArrival)
+
+    def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
+        """Find matches of what has come, before an instant asks for them."""
+        if self._given_up or self._by_elements:
+            return
+        try:
+            kept, asking = self._begun(around)
+            if not kept.waits(schedule, logs):
+                kept.take(schedule, logs, None, asking)
+        except HeadraceError:
+            self._give_up()  # who evaluates it will say what is wrong with it
+
+    def held(
+        self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
+    ) -> Iterator[tuple[int, Held | Matched]]:
+        """What it is evaluated by, for runs of instants that begin at a number."""
+        if not self._by_what_is_new(schedule):
+            self._kept = None
+            yield 0, Held.at(self.plan, logs, instants)
+            return
+        start = 0
+        for stop in self._cuts(instants):
+            run = instants.chosen(slice(start, stop))
+            try:
+                kept, asking = self._begun(around)
+                until = None if run.cuts is None else int(run.cuts[-1])
+                kept.take(schedule, logs, until, asking)
+            except BudgetError:
+                self._give_up()
+                yield start, Held.at(self.plan, logs, instants.chosen(slice(start, None)))
+                return
+            yield start, kept.at(run)
+            start = stop
+        if self._kept is not None:
+            self._kept.over()
+
+    def _by_what_is_new(self, schedule: Schedule) -> bool:
+        if self._given_up:
+            return False
+        if self._by_elements or self._asked is Strategy.INCREMENTAL:
+            return True
+        return self._kept is not None and self._kept.is_close_behind(schedule, self._widest)
+
+    @property
+    def _widest(self) -> int:
+        frames = [window.frame for window in self.plan.windows]
+        return max((each.width for each in frames if isinstance(each, TimeWindow)), default=0)
+
+    def _cuts(self, instants: Instants) -> Iterator[int]:
+        """The instants in runs in which time goes on by no more than a window, but for small ones.
+
+        What comes in a run is joined with all that comes in it, whether a window holds both or not.
+        """
+        number = len(instants)
+        if not self._by_elements:
+            yield number
+            return
+        stop = 0
+        while stop < number:
+            until = np.searchsorted(instants.times, instants.times[stop] + self._widest, "right")
+            stop = min(number, max(stop + _AT_LEAST, int(until)))
+            yield stop
+
+    def _give_up(self) -> None:
+        self._kept, self._given_up = None, True
+
+    def _begun(self, around: Around) -> tuple[Incremental, Asking]:
+        """The matches so far, and how more are looked for; anew if static data have changed."""
+        asking = self._asking(around)
+        if self._kept is None or self._static is not around.static:
+            self._kept, self._static = Incremental(self.plan, asking), around.static
+        return self._kept, asking
+
+    def _asking(self, around: Around) -> Asking:
+        data = active_data(self.plan.query.dataset, around.static, around.dictionary)
+        surroundings = Surroundings(
+            around.dictionary,
+            budget=around.budget(),
+            context=EvaluationContext(date_time(0), functions=around.functions),
+            precomputes=self.plan.applies(PRECOMPUTE),
+        )
+
+        def solve(part: StaticPart) -> Solutions:
+            return evaluate(part.operator, data, surroundings)
+
+        def meets(condition: Expression, solutions: Solutions) -> pl.Series:
+            return holds(condition, solutions, data, surroundings)
+
+        return Asking(around.dictionary, data, surroundings.budget, solve, meets)

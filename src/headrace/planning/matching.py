@@ -1,0 +1,331 @@
+"""What of a query only gains matches as elements come, so that each can be found once.
+
+Triple patterns, joins, unions and conditions on terms are of that sort: a match that was found
+stays one until the first of its triples leaves its window. What stands above them, such as OPTIONAL
+and aggregates, is computed from the matches of an instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from headrace.algebra.expressions import (
+    Exists,
+    Expression,
+    PatternTerm,
+    Timestamp,
+    TriplePattern,
+    Variable,
+)
+from headrace.algebra.operators import (
+    Bgp,
+    Filter,
+    Graph,
+    Join,
+    Operator,
+    Project,
+    Service,
+    Union,
+    Values,
+    Window,
+)
+from headrace.algebra.query import Describe, Query
+from headrace.algebra.reporting import Contents, OnArrival, OnChange
+from headrace.algebra.scope import certain, mentioned, of_term, possible
+from headrace.algebra.walk import conjuncts, everywhere, expressions, inputs, parts, rewritten
+from headrace.algebra.windows import CountWindow, NowWindow
+from headrace.functions.dependence import is_local
+from headrace.planning.planned import PlannedWindow
+from headrace.rdf.terms import Iri
+
+_MOST_BRANCHES = 16
+"""With more alternatives than these, looking at what is new costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A triple pattern that is matched in windows.
+
+    Attributes:
+        pattern: what to look for.
+        windows: in which of the query's windows, by number; they are read as one.
+        graph: the graph within them, if the pattern names one.
+        over_static: whether static data are looked at too, as if they were in the windows.
+    """
+
+    pattern: TriplePattern
+    windows: tuple[int, ...]
+    graph: Variable | Iri | None = None
+    over_static: bool = False
+
+    @property
+    def variables(self) -> frozenset[Variable]:
+        """What a match binds."""
+        graph = {self.graph} if isinstance(self.graph, Variable) else set()
+        return frozenset(of_term(self.pattern)) | graph
+
+
+@dataclass(frozen=True, slots=True)
+class StaticPart:
+    """A pattern whose solutions are the same at every instant.
+
+    Attributes:
+        operator: the pattern.
+        names: what its variables are called in the matches, where that differs.
+    """
+
+    operator: Operator
+    names: tuple[tuple[Variable, Variable], ...] = ()
+
+    @property
+    def variables(self) -> frozenset[Variable]:
+        """What a solution binds."""
+        names = dict(self.names)
+        return frozenset(names.get(each, each) for each in possible(self.operator))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Patterns that must all match, and conditions on what they bind."""
+
+    scanned: tuple[Scanned, ...] = ()
+    static: tuple[StaticPart, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+
+    @property
+    def variables(self) -> frozenset[Variable]:
+        """What a match binds."""
+        return frozenset[Variable]().union(
+            *(each.variables for each in self.scanned), *(each.variables for each in self.static)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """An operator whose solutions are the matches of some branches."""
+
+    operator: Operator
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The parts of a query that together read all of its windows, each of them a core.
+
+    Attributes:
+        cores: the parts; none if there is an obstacle.
+        obstacle: why they cannot be matched element by element, for who reads it.
+    """
+
+    cores: tuple[Core, ...] = ()
+    obstacle: str | None = None
+
+
+def matching_of(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> Matching:
+    """Find the cores of what is evaluated for a query."""
+    obstacle = _obstacle(query, pattern, windows)
+    if obstacle is not None:
+        return Matching(obstacle=obstacle)
+    search = _Search(tuple(windows))
+    found = search.cores(pattern, _Place())
+    if found is None:
+        return Matching(obstacle=f"{search.obstacle} is looked at as a whole")
+    return Matching(tuple(found))
+
+
+def _obstacle(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> str | None:
+    """What makes a query differ from instant to instant in other ways than by its matches."""
+    report = query.semantics.report
+    if any(isinstance(window.frame, CountWindow) for window in windows):
+        return "what a count window holds is not known before others have come"
+    timed = query.semantics.contents is Contents.TIMED
+    if timed and any(window.in_default_graph for window in windows):
+        return "contents=timed is looked at together with static data"
+    if isinstance(report, OnChange):
+        return "report=on-change looks at windows that have not closed"
+    now = any(isinstance(window.frame, NowWindow) for window in windows)
+    if now and isinstance(report, OnArrival) and len({each.stream for each in windows}) > 1:
+        return "[NOW] beside another stream ends with the next element"
+    if isinstance(query.form, Describe):
+        return "DESCRIBE looks at all that windows hold"
+    for operator in everywhere(pattern):
+        if isinstance(operator, Service):
+            return "SERVICE is asked at each instant"
+        asked = [part for each in expressions(operator) for part in parts(each)]
+        if any(isinstance(part, Exists) for part in asked):
+            return "EXISTS looks at all that windows hold"
+        if any(isinstance(part, Timestamp) for part in asked):
+            return "timestamp() changes when a triple comes again"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a pattern stands."""
+
+    window: Iri | None = None
+    graph: Variable | Iri | None = None
+
+
+@dataclass(slots=True)
+class _Search:
+    """Finds cores from the top down: the largest parts that are of the right sort."""
+
+    windows: tuple[PlannedWindow, ...]
+    obstacle: str = ""
+    fresh: Iterator[int] = field(default_factory=count)
+
+    def cores(self, operator: Operator, place: _Place) -> list[Core] | None:
+        """The cores of a part of the query; none at all if some of it is of another sort."""
+        if self._is_static(operator, place):
+            return []
+        branches = self._branches(operator, place)
+        if branches is not None and 0 < len(branches) <= _MOST_BRANCHES:
+            return [Core(operator, tuple(branches))]
+        match operator:
+            case Window(Iri() as name, source, None) if place == _Place():
+                return self.cores(source, _Place(name))
+            case Bgp() | Graph() | Window():
+                self.obstacle = type(operator).__name__.upper()
+                return None
+        found: list[Core] = []
+        for each in inputs(operator):
+            below = self.cores(each, place)
+            if below is None:
+                return None
+            found += below
+        return found
+
+    def _is_static(self, operator: Operator, place: _Place) -> bool:
+        """Whether a part reads no window."""
+        if isinstance(operator, Values) and place.graph is None:
+            return True
+        reads = place.window is not None or any(each.in_default_graph for each in self.windows)
+        return not reads and not any(isinstance(each, Window) for each in everywhere(operator))
+
+    def _branches(self, operator: Operator, place: _Place) -> list[Branch] | None:
+        """The alternatives that a part is made of; none if it is of another sort."""
+        if self._is_static(operator, place):
+            return self._of_static(operator)
+        match operator:
+            case Bgp(patterns):
+                return self._of_bgp(Bgp(patterns), place)
+            case Join(left, right):
+                ours, theirs = self._branches(left, place), self._branches(right, place)
+                if ours is None or theirs is None or len(ours) * len(theirs) > _MOST_BRANCHES:
+                    return None
+                return [_together(one, other) for one in ours for other in theirs]
+            case Union(alternatives):
+                found = [self._branches(each, place) for each in alternatives]
+                if any(each is None for each in found):
+                    return None
+                return [branch for each in found for branch in each or ()]
+            case Filter(condition, source):
+                return self._filtered(condition, source, place)
+            case Project(source, variables):
+                below = self._branches(source, place)
+                return None if below is None else [self._hidden(b, variables) for b in below]
+            case Graph(name, source) if place.graph is None:
+                return self._branches(source, replace(place, graph=name))
+            case Window(Iri() as name, source, None) if place == _Place():
+                return self._branches(source, _Place(name))
+            case _:
+                return None
+
+    def _of_static(self, operator: Operator) -> list[Branch] | None:
+        """Static data have their solutions as they are, if all variables are bound in all."""
+        local = all(
+            is_local(expression)
+            for each in everywhere(operator)
+            for expression in expressions(each)
+        )
+        whole = possible(operator) == certain(operator)
+        return [Branch(static=(StaticPart(operator),))] if local and whole else None
+
+    def _of_bgp(self, bgp: Bgp, place: _Place) -> list[Branch] | None:
+        if not bgp.patterns:
+            return None
+        inside = place.window
+        numbers = tuple(
+            number
+            for number, window in enumerate(self.windows)
+            if (window.name == inside if inside is not None else window.in_default_graph)
+        )
+        scanned = [
+            Scanned(each, numbers, place.graph, over_static=inside is None)
+            for each in bgp.patterns
+            if isinstance(each, TriplePattern)
+        ]
+        return [Branch(tuple(scanned))] if len(scanned) == len(bgp.patterns) else None
+
+    def _filtered(
+        self, condition: Expression, source: Operator, place: _Place
+    ) -> list[Branch] | None:
+        below = self._branches(source, place)
+        blind = place.graph not in mentioned(condition)
+        if below is None or not blind or not is_local(condition):
+            return None
+        if any(not mentioned(condition) <= each.variables for each in below):
+            return None
+        more = conjuncts(condition)
+        return [replace(each, conditions=(*each.conditions, *more)) for each in below]
+
+    def _hidden(self, branch: Branch, shown: tuple[Variable, ...]) -> Branch:
+        """A branch in which no other pattern can mean its variables, but for some."""
+        number = next(self.fresh)
+        hidden = sorted(branch.variables - set(shown), key=lambda each: each.name)
+        return _renamed(
+            branch, {each: Variable(f"_:.within{number}.{each.name}") for each in hidden}
+        )
+
+
+def _together(one: Branch, other: Branch) -> Branch:
+    return Branch(
+        (*one.scanned, *other.scanned),
+        (*one.static, *other.static),
+        (*one.conditions, *other.conditions),
+    )
+
+
+def _renamed(branch: Branch, names: Mapping[Variable, Variable]) -> Branch:
+    return Branch(
+        tuple(_scanned(each, names) for each in branch.scanned),
+        tuple(_static(each, names) for each in branch.static),
+        tuple(_expression(each, names) for each in branch.conditions),
+    )
+
+
+def _scanned(scanned: Scanned, names: Mapping[Variable, Variable]) -> Scanned:
+    graph = scanned.graph
+    named = names.get(graph, graph) if isinstance(graph, Variable) else graph
+    return replace(scanned, pattern=_pattern(scanned.pattern, names), graph=named)
+
+
+def _static(part: StaticPart, names: Mapping[Variable, Variable]) -> StaticPart:
+    known = dict(part.names)
+    called = {each: known.get(each, each) for each in possible(part.operator)}
+    now = {each: names.get(name, name) for each, name in called.items()}
+    changed = sorted((pair for pair in now.items() if pair[0] != pair[1]), key=lambda p: p[0].name)
+    return StaticPart(part.operator, tuple(changed))
+
+
+def _expression(expression: Expression, names: Mapping[Variable, Variable]) -> Expression:
+    def change(part: Expression) -> Expression | None:
+        return names.get(part) if isinstance(part, Variable) else None
+
+    return rewritten(expression, change)
+
+
+def _pattern(pattern: TriplePattern, names: Mapping[Variable, Variable]) -> TriplePattern:
+    def term(each: PatternTerm) -> PatternTerm:
+        if isinstance(each, TriplePattern):
+            return _pattern(each, names)
+        return names.get(each, each) if isinstance(each, Variable) else each
+
+    predicate = pattern.predicate
+    named = names.get(predicate, predicate) if isinstance(predicate, Variable) else predicate
+    return replace(
+        pattern, subject=term(pattern.subject), predicate=named, object=term(pattern.object)
+    )
