@@ -165,3 +165,22 @@ def number_of(element: Element | None) -> int:
 def value(term: rdf.Term | None) -> int:
     assert isinstance(term, rdf.Literal)
     return int(term.lexical)
+
+
+def test_what_a_count_window_has_not_counted_is_kept() -> None:
+    """Between windows with gaps, a triple is forgotten only when it has been counted."""
+    query = f"""
+    SELECT ?x FROM NAMED WINDOW <http://x/w> ON <{S}> [RANGE 3ms STEP 4ms]
+    FROM NAMED WINDOW <http://x/v> ON <{S}> [TRIPLES 1 STEP 3]
+    WHERE {{
+      WINDOW <http://x/w> {{ ?x <http://x/p> ?y }}
+      WINDOW <http://x/v> {{ ?x <http://x/p> ?y }}
+    }}
+    """
+    stream = timed([Event(time, (numbered(time),)) for time in range(2, 18, 2)])
+    one, other = (
+        play([query], {S: stream}, settings={"report": "every:12ms"}, batches=batches).evaluations
+        for batches in (None, 1)
+    )
+    assert one == other
+    assert [each.windows["http://x/v"] for each in one] == [(12_000, 12_000)]

@@ -94,7 +94,7 @@ class Held:
         last = np.zeros(len(elements), np.int64)
         first[members] = np.maximum(each.first[inside], start) - start
         last[members] = np.minimum(each.last[inside], stop - 1) - start
-        frame = _with_intervals(log.statements, elements, first, last, stream)
+        frame = _with_intervals(log.whole(), elements, first, last, stream)
         timed = self.plan.semantics.contents is Contents.TIMED
         return Quads(frame, range(stop - start), timed)
 

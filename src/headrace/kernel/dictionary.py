@@ -23,6 +23,7 @@ from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
 _FEW: Final = 1_000
+_MANY: Final = 50
 _MOST_INDEXES: Final = 8
 """New terms get an index of their own, until there are so many that the small ones are joined."""
 
@@ -235,15 +236,22 @@ class Dictionary:
         positions = pl.Series(found)
         return positions.set(positions < 0, None) if (found < 0).any() else positions
 
+    def _known_for(self, ids: pl.Series) -> pl.DataFrame:
+        """All terms; in one piece if many are asked for, because to take from several is slow."""
+        known = self.known
+        if known.n_chunks() > 1 and _MANY * ids.len() > known.height:
+            self._known = known = known.rechunk()
+        return known
+
     def values_of(self, ids: pl.Series) -> pl.DataFrame:
         """Kind, number and truth of each id of a column; all null where it is unbound."""
-        known = self.known
+        known = self._known_for(ids)
         places = self._positions(ids)
         return pl.DataFrame([known[name].gather(places) for name in VALUES])
 
     def texts(self, ids: pl.Series) -> pl.Series:
         """The canonical forms of terms; an unbound value has none."""
-        known = self.known
+        known = self._known_for(ids)
         places = self._positions(ids)
         if places.null_count() != ids.null_count():
             raise InternalError("a solution has a term that no dictionary holds")

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from headrace.algebra.reporting import Emit
-from headrace.kernel.columns import INSTANT
+from headrace.kernel.columns import FIRST, INSTANT, LAST
 
 _COUNT: Final = "count"
 _BEFORE: Final = "count before"
@@ -65,6 +65,37 @@ def emitted(
         INSTANT, _PLACE, *names
     )
     return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE), last
+
+
+def changes(
+    rows: pl.DataFrame, number: int, emit: Emit, previous: pl.DataFrame | None
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The same for answers that each hold from one instant to another: only where they change.
+
+    Args:
+        rows: `first` and `last`, and the columns of the solutions, in any order.
+        number: how many instants there are.
+        emit: what is new, or what has gone.
+        previous: the answer before the first of them.
+    """
+    names = [name for name in rows.columns if name not in {FIRST, LAST}]
+    begun = rows.filter(pl.col(FIRST) == 0).select(pl.lit(0, pl.Int64).alias(INSTANT), *names)
+    at_first, last = emitted(Answers(begun, 1), emit, previous)
+    if number == 1:
+        return at_first, last
+    sign = 1 if emit is Emit.ISTREAM else -1
+    entered = rows.filter(pl.col(FIRST) > 0).select(
+        pl.col(FIRST).alias(INSTANT), *names, pl.lit(sign, pl.Int64).alias(_COUNT)
+    )
+    left = rows.filter(pl.col(LAST) < number - 1).select(
+        (pl.col(LAST) + 1).alias(INSTANT), *names, pl.lit(-sign, pl.Int64).alias(_COUNT)
+    )
+    net = pl.concat([entered, left]).group_by(INSTANT, *names).agg(pl.col(_COUNT).sum())
+    net = net.filter(pl.col(_COUNT) > 0)
+    later = net.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode(INSTANT, *names)
+    final = rows.filter(pl.col(LAST) == number - 1)
+    counted = _counted(final.select(pl.lit(0, pl.Int64).alias(INSTANT), *names))
+    return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), counted.drop(INSTANT)
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:

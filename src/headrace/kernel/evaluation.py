@@ -13,7 +13,7 @@ from headrace.functions.table import Functions
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import INSTANT, column
+from headrace.kernel.columns import FIRST, INSTANT, LAST, column
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
@@ -167,6 +167,22 @@ class _Evaluation:
             plan.applies(PRECOMPUTE),
             around.observe,
         )
+
+
+def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
+    """The answers of matches that each make their own: `first`, `last` and ids."""
+    plan = matched.plan
+    given, lasting = matched.each()
+    evaluation = _Evaluation(matched, around, lambda *_: None, None)
+    surroundings = evaluation._surroundings(0, 1, matched.windows(0, 1))
+    number = lasting.height
+    surroundings = replace(surroundings, given=given, instants=range(number))
+    static = active_data(plan.query.dataset, around.static, around.dictionary)
+    found = evaluate(plan.pattern, static, surroundings)
+    frame = answer_frame(plan.query, found, range(number), around.dictionary)
+    return frame.drop(INSTANT).with_columns(
+        lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)
+    )
 
 
 def finished(

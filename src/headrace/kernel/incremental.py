@@ -14,9 +14,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Contents, OnArrival
 from headrace.algebra.scope import possible
-from headrace.kernel.columns import CONTENTS, FIRST, LAST, POSITION, STATEMENT, STREAM, TIME, column
+from headrace.kernel.columns import (
+    CONTENTS,
+    FIRST,
+    INSTANT,
+    LAST,
+    POSITION,
+    STATEMENT,
+    STREAM,
+    TIME,
+    column,
+)
 from headrace.kernel.contents import runs
 from headrace.kernel.data import Quads, WindowContents
 from headrace.kernel.grid import NEVER
@@ -31,7 +42,7 @@ from headrace.planning.plan import Plan
 
 Logs = Sequence[tuple[StreamLog, Elements]]
 
-_OFTEN: Final = 8
+_OFTEN: Final = 32
 """New statements wait until they are one in so many, if no instant needs them before."""
 _FEW: Final = 5_000
 """So many statements may always wait."""
@@ -103,6 +114,8 @@ class Incremental:
 
     def waits(self, schedule: Schedule, logs: Logs) -> bool:
         """Whether what is new is so little that it can wait for more."""
+        if self._seen.position < 0:
+            return False  # all that windows hold is new
         fresh = self._seen.fresh(schedule, None)
         new = sum(
             int(log.sizes[each].sum()) for log, each in zip(schedule.logs, fresh, strict=True)
@@ -197,6 +210,19 @@ class Matched:
         """What is left to be looked at in windows: nothing."""
         nothing = Quads(CONTENTS.to_frame(), range(stop - start))
         return tuple(WindowContents(each.name, each.stream, nothing) for each in self.plan.windows)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each match makes its own solutions, so that they last as long as it does."""
+        selects = isinstance(self.plan.query.form, Select | Construct)
+        return selects and self.plan.matching.is_whole(self.plan.pattern)
+
+    def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
+        """Every match as if it were of an instant of its own, and how long it lasts."""
+        [(operator, frame)] = self.found.items()
+        rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+        matches = Solutions(frame.drop(FIRST, LAST).with_columns(rows), keyed=True)
+        return {operator: matches}, frame.select(FIRST, LAST)
 
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""

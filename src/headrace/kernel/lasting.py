@@ -38,17 +38,22 @@ def names_of(frame: pl.DataFrame) -> list[str]:
     return [name for name in frame.columns if name not in LASTING]
 
 
-def joined(left: pl.DataFrame, right: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """Matches that agree on some columns, as long as both last."""
+_BOTH: Final = [
+    pl.max_horizontal(BEGIN, BEGIN + _OTHER).alias(BEGIN),
+    pl.min_horizontal(END, END + _OTHER).alias(END),
+    pl.max_horizontal(TURN, TURN + _OTHER).alias(TURN),
+]
+
+
+def joined(
+    left: pl.DataFrame, right: pl.DataFrame, on: list[str], names: list[str]
+) -> pl.DataFrame:
+    """Matches that agree on some columns, as long as both last; with some columns of both."""
     if on:
         found = left.join(right, on=on, how="inner", suffix=_OTHER)
     else:
         found = left.join(right, how="cross", suffix=_OTHER)
-    return found.with_columns(
-        pl.max_horizontal(BEGIN, BEGIN + _OTHER).alias(BEGIN),
-        pl.min_horizontal(END, END + _OTHER).alias(END),
-        pl.max_horizontal(TURN, TURN + _OTHER).alias(TURN),
-    ).drop(name + _OTHER for name in LASTING)
+    return found.select(*names, *_BOTH)
 
 
 def from_on(frame: pl.DataFrame, moment: int) -> pl.DataFrame:

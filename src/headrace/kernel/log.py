@@ -123,6 +123,12 @@ class StreamLog:
         """All elements, also those without a statement that some query may ask for."""
         return self._growing.elements
 
+    def whole(self) -> pl.DataFrame:
+        """The statements in one piece: to take rows of several is slow."""
+        if self.statements.n_chunks() > 1:
+            self.statements = self.statements.rechunk()
+        return self.statements
+
     def append(
         self, statements: pl.DataFrame, high: int | None, elements: Elements | None = None
     ) -> Elements:

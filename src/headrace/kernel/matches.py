@@ -7,7 +7,7 @@ after it with what is new of them, so that no match is found twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -149,6 +149,13 @@ class _Operand:
             known = self.new.select(on).n_unique()
         return found + rows / max(1, known)
 
+    def expected(self, on: list[str]) -> tuple[float, bool]:
+        """What to go by: how many are met, and then whether what is new is looked at too.
+
+        What comes together mostly belongs together, so that old and new seldom meet.
+        """
+        return self.fan_out(on), self.new is not None
+
     def _lasting(self) -> Iterator[pl.DataFrame]:
         if self.memory is not None and self.memory.frame is not None:
             yield self.memory.frame
@@ -161,16 +168,25 @@ class _Operand:
         """Matches with those of this part that fit."""
         if not on:
             budget.check(round(found.height * self.fan_out(on)), "a join without a shared variable")
-        pieces = [from_on(joined(found, frame, on), floor) for frame in self._lasting()]
+        names = sorted({*names_of(found), *self.names})
+        lasting = [frame for frame in self._lasting() if frame.height]
+        pieces = []
+        if lasting:
+            others = lasting[0] if len(lasting) == 1 else pl.concat(lasting)
+            pieces.append(from_on(joined(found, others, on, names), floor))
         if self.always is not None and self.always.frame.height:
-            pieces.append(self.always.joined(found, on))
-        shown = [*sorted({*names_of(found), *self.names}), *LASTING]
-        chosen = [piece.select(shown) for piece in pieces if piece.height]
-        if not chosen:
-            return pl.DataFrame(schema=dict.fromkeys(shown, pl.Int64))
-        both = chosen[0] if len(chosen) == 1 else pl.concat(chosen)
+            pieces.append(self.always.joined(found, on).select(*names, *LASTING))
+        pieces = [piece for piece in pieces if piece.height]
+        both = pieces[0] if len(pieces) == 1 else _all(pieces, names)
         budget.check(both.height, "a join of what is new")
         return both
+
+
+def _all(pieces: list[pl.DataFrame], names: Iterable[str]) -> pl.DataFrame:
+    """Matches of several pieces, or of none."""
+    if pieces:
+        return pl.concat(pieces)
+    return pl.DataFrame(schema=dict.fromkeys([*names, *LASTING], pl.Int64))
 
 
 class _Pattern:
@@ -275,11 +291,14 @@ class Matches:
         """Matches joined with one part after the other, always the one they meet least of."""
         left, conditions = list(operands), list(self.conditions)
         while left:
+            if found.height == 0:
+                names = frozenset(names_of(found)).union(*(each.names for each in left))
+                return _all([], sorted(names))
             bound = set(found.columns)
             shared = [sorted(bound & each.names) for each in left]
             place = min(
                 range(len(left)),
-                key=lambda each: (not shared[each], left[each].fan_out(shared[each])),
+                key=lambda each: (not shared[each], *left[each].expected(shared[each])),
             )
             found = left.pop(place).joined(found, shared[place], floor, asking.budget)
             ready = [each for each in conditions if _columns(each) <= set(found.columns)]

@@ -438,6 +438,8 @@ class Schedule:
                 total = int(totals[moments <= self._base].max(initial=0))
                 place = int(np.searchsorted(totals, total - size - step, side="right"))
                 oldest = int(moments[place:].min(initial=self._base))
-                return min(oldest, self._base) - 1
+                # What has not been counted yet must still be there to be.
+                counted = self._base if self.by_arrival else self.progress.released
+                return min(oldest - 1, self._base - 1, counted)
             case frame:
                 assert_never(frame)

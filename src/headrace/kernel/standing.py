@@ -9,12 +9,21 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.query import Construct, Describe
-from headrace.algebra.reporting import NonEmpty
+from headrace.algebra.reporting import Emit, NonEmpty
+from headrace.errors import HeadraceError
 from headrace.kernel.answer import active_data
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
-from headrace.kernel.emission import Answers, emitted
-from headrace.kernel.evaluation import Answered, Around, Outcome, data_of, evaluate_held, label_of
+from headrace.kernel.emission import Answers, changes, emitted
+from headrace.kernel.evaluation import (
+    Answered,
+    Around,
+    Outcome,
+    data_of,
+    evaluate_held,
+    label_of,
+    lasting_answers,
+)
 from headrace.kernel.forms import row_texts, statement_texts
 from headrace.kernel.grid import NEVER
 from headrace.kernel.holding import Flags, Rules
@@ -101,11 +110,29 @@ class Standing:
         frames: list[pl.DataFrame] = []
         outcome = Outcome()
         for base, held in self.matching.held(instants, logs, around, schedule):
+            if isinstance(held, Matched) and self._emits_changes(held, base, around, frames):
+                continue
             emit = self._emitting(frames, held, base, around)
             outcome = outcome.and_then(evaluate_held(held, around, emit), base)
             if outcome.failed is not None:
                 break
         return self._reported(instants, frames, outcome)
+
+    def _emits_changes(
+        self, matched: Matched, base: int, around: Around, frames: list[pl.DataFrame]
+    ) -> bool:
+        """Find what changes from instant to instant, if each match makes its own answers."""
+        if self.plan.semantics.emit is Emit.RSTREAM or not matched.is_whole:
+            return False
+        try:
+            rows = lasting_answers(matched, around)
+        except HeadraceError:
+            return False  # at which instant it is, and what to say of it, is found out otherwise
+        number = len(matched.instants)
+        changed, self.previous = changes(rows, number, self.plan.semantics.emit, self.previous)
+        texts = self._texts(changed, matched, 0, number, around)
+        frames.append(texts.with_columns(pl.col(INSTANT) + base))
+        return True
 
     def _emitting(
         self, frames: list[pl.DataFrame], held: Held | Matched, base: int, around: Around

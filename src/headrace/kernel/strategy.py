@@ -34,6 +34,8 @@ from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE
 
+_WORTH_IT: Final = 60_000
+"""With fewer statements than these, windows are looked at as fast as what is new in them."""
 _AT_LEAST: Final = 1_000
 """So many instants that elements cause are evaluated together, if there are."""
 
@@ -58,7 +60,7 @@ class Matching:
 
     def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
         """Find matches of what has come, before an instant asks for them."""
-        if self._given_up or self._by_elements:
+        if self._given_up or self._by_elements or not self._pays(logs):
             return
         try:
             kept, asking = self._begun(around)
@@ -66,6 +68,11 @@ class Matching:
                 kept.take(schedule, logs, None, asking)
         except HeadraceError:
             self._give_up()  # who evaluates it will say what is wrong with it
+
+    def _pays(self, logs: Logs) -> bool:
+        if self._kept is not None or self._asked is Strategy.INCREMENTAL:
+            return True
+        return sum(log.statements.height for log, _ in logs) >= _WORTH_IT
 
     def held(
         self, instants: Instants, logs: Logs, around: Around, schedule: Schedule

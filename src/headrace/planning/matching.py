@@ -21,11 +21,13 @@ from headrace.algebra.expressions import (
 )
 from headrace.algebra.operators import (
     Bgp,
+    Extend,
     Filter,
     Graph,
     Join,
     Operator,
     Project,
+    Reduced,
     Service,
     Union,
     Values,
@@ -121,6 +123,16 @@ class Matching:
 
     cores: tuple[Core, ...] = ()
     obstacle: str | None = None
+
+    def is_whole(self, pattern: Operator) -> bool:
+        """Whether each solution of a query is made of one match, whatever others there are."""
+        while isinstance(pattern, Project | Reduced | Extend | Filter):
+            if any(pattern is core.operator for core in self.cores):
+                return True
+            if not all(map(is_local, expressions(pattern))):
+                return False
+            [pattern] = inputs(pattern)
+        return any(pattern is core.operator for core in self.cores)
 
 
 def matching_of(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> Matching:
