@@ -9,6 +9,7 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Query
 from headrace.algebra.reporting import (
     OnArrival,
+    OnChange,
     Order,
     Scope,
     Semantics,
@@ -62,7 +63,7 @@ def test_a_plan_can_be_pickled_and_known_again() -> None:
 @pytest.mark.parametrize(
     ("choices", "named"),
     [
-        ({"strategy": Strategy.INCREMENTAL}, "strategy=incremental"),
+        ({"strategy": Strategy.INCREMENTAL, "report": OnChange()}, "strategy=incremental"),
         ({"scope": Scope.MATCH}, "scope=match"),
     ],
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headrace.dialects import parse
-from headrace.planning.partitioning import partitioning_of
+from headrace.planning.partitioning import partitioning
+from headrace.planning.plan import sketch_of
 
 STREAM = "FROM STREAM <s> [RANGE 10s STEP 5s]"
 WINDOW = "FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]"
 
 
 def key(text: str, dialect: str | None = None) -> str | None:
-    found = partitioning_of(parse(text, dialect).query)
+    found = partitioning(sketch_of(parse(text, dialect).query))
     assert found.is_whole == bool(found.reason)
     return None if found.key is None else found.key.name
 

@@ -78,7 +78,8 @@ class Matching:
         self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
     ) -> Iterator[tuple[int, Held | Matched]]:
         """What it is evaluated by, for runs of instants that begin at a number."""
-        if not self._by_what_is_new(schedule):
+        # Who wants to see what each operator finds has all of them evaluated.
+        if around.observe is not None or not self._by_what_is_new(schedule):
             self._kept = None
             yield 0, Held.at(self.plan, logs, instants)
             return

@@ -18,6 +18,7 @@ from headrace.algebra.reporting import (
     OnClose,
     Report,
     Semantics,
+    Strategy,
 )
 from headrace.algebra.scope import certain, possible
 from headrace.algebra.windows import (
@@ -29,8 +30,9 @@ from headrace.algebra.windows import (
     WindowFrame,
 )
 from headrace.planning.estimates import estimated
-from headrace.planning.partitioning import Partitioning, partitioning_of
+from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.pieces import pieces
+from headrace.planning.plan import Plan, sketch_of
 from headrace.planning.tree import tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
@@ -162,8 +164,9 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         width = max(16, *(len(key) + 2 for key, _ in rows))
         for position, (key, value) in enumerate(rows):
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
-        lines += ["", f"{'strategy':12}snapshot: each evaluation looks at all that windows hold"]
-        lines += [f"{'evaluated':12}{_parts_text(partitioning_of(query))}"]
+        plan = sketch_of(query)
+        lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
+        lines += [f"{'evaluated':12}{_parts_text(partitioning(plan))}"]
     lines += ["", "parsed", show(query.pattern)]
     stages, pattern = _stages(query)
     for stage in stages:
@@ -173,6 +176,20 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
+
+
+def _strategy_text(plan: Plan) -> str:
+    """By what a query is evaluated, and why not by what is new where it cannot be."""
+    whole = "snapshot: each evaluation looks at all that windows hold"
+    new = "a match is found when its last triple comes, and kept as long as it lasts"
+    obstacle, asked = plan.matching.obstacle, plan.semantics.strategy
+    if asked is Strategy.SNAPSHOT:
+        return f"{whole}, as it was told to"
+    if obstacle is not None:
+        return f"{whole}, because {obstacle}"
+    if asked is Strategy.INCREMENTAL or isinstance(plan.semantics.report, OnArrival):
+        return f"incremental: {new}"
+    return f"{whole};\n{'':12}incremental in a live run over large windows: {new}"
 
 
 def _stages(query: Query) -> tuple[list[Stage], Operator]:
@@ -303,7 +320,7 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
 
 
 def _key_json(query: Query) -> str | None:
-    key = partitioning_of(query).key if query.is_continuous else None
+    key = partitioning(sketch_of(query)).key if query.is_continuous else None
     return None if key is None else key.name
 
 

@@ -34,17 +34,15 @@ from headrace.algebra.operators import (
     Values,
     Window,
 )
-from headrace.algebra.query import Construct, Query, Select
+from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
 from headrace.planning.plan import Plan
-from headrace.planning.planned import PlannedWindow
 from headrace.planning.splitting import Split, splits
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
-from headrace.rewrite.optimise import optimised
 
 PLACES = ("subject", "predicate", "object")
 
@@ -142,23 +140,6 @@ def _has_default_patterns(operator: Operator) -> bool:
             return False
         case _:
             return any(map(_has_default_patterns, inputs(operator)))
-
-
-def partitioning_of(query: Query) -> Partitioning:
-    """The same of a query that has not been planned: its streams are taken for sources."""
-    windows = tuple(
-        PlannedWindow(
-            window.name,
-            window.stream if isinstance(window.stream, Iri) else _EVERY,
-            window.frame,
-            window.in_default_graph,
-        )
-        for window in query.windows
-    )
-    return partitioning(Plan("", query, windows, rewritten=optimised(query)))
-
-
-_EVERY = Iri("urn:every-stream")
 
 
 def _hindrance(plan: Plan, made: Sequence[Iri]) -> str:
