@@ -6,7 +6,7 @@ learnt, and is a loud error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 from headrace.errors import DataError, InternalError
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
 from headrace.kernel.index import IdIndex
+from headrace.kernel.shelf import Shelves, has_quoted
 from headrace.kernel.values import KIND, VALUES, Kind, values
 from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId, quoted_id, text_id, text_ids
@@ -23,7 +24,8 @@ from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
 _FEW: Final = 1_000
-_MANY: Final = 50
+_MANY: Final = 10
+_WORTH_A_LOOK: Final = 10_000
 _MOST_INDEXES: Final = 8
 """New terms get an index of their own, until there are so many that the small ones are joined."""
 
@@ -42,6 +44,7 @@ class Dictionary:
         self._new: dict[TermId, str] = {}
         self._made: set[TermId] = set()
         self._new_quoted: list[tuple[TermId, TermId, TermId, TermId]] = []
+        self._shelves = Shelves()
 
     # -- encoding --------------------------------------------------------------------------
 
@@ -127,6 +130,34 @@ class Dictionary:
                 raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
 
+    def shelve(self, name: str, terms: pl.DataFrame) -> None:
+        """Have terms at hand, each with its own id and what it is worth, until asked for.
+
+        Raises:
+            DataError: two different terms have the same id.
+        """
+        if has_quoted(terms):
+            self.learn(terms)  # patterns look into them
+            return
+        self._flush()
+        self._unknown(terms)
+        clash = self._shelves.put(name, terms)
+        if clash is not None:
+            raise _collision(*clash)
+
+    def keep_shelves(self, names: Collection[str]) -> None:
+        """Put all terms away but those under some names."""
+        self._shelves.keep(names)
+
+    def _fetch(self, ids: pl.Series) -> None:
+        """Learn those of some terms that are only at hand."""
+        if self._shelves.is_empty:
+            return
+        self._flush()
+        missing = ids.filter(self._positions(ids).is_null()).drop_nulls().unique()
+        if missing.len():
+            self.learn(self._shelves.find(missing))
+
     def _with_new(self, fresh: pl.DataFrame) -> pl.DataFrame:
         """Terms together with the few that came one by one, so that all are added at once."""
         both = fresh.filter(pl.col(ID).is_in(list(self._new)))
@@ -140,16 +171,19 @@ class Dictionary:
 
     def _add(self, fresh: pl.DataFrame) -> None:
         """Add terms whose ids differ from each other."""
+        self._take(self._unknown(fresh))
+
+    def _unknown(self, fresh: pl.DataFrame) -> pl.DataFrame:
+        """Those of some terms that are not known; all others must be what is known by their ids."""
         if self._known.is_empty():
-            self._take(fresh)
-            return
+            return fresh
         places = self._positions(fresh[ID])
         earlier = self._known[TEXT].gather(places)
         differing = fresh.filter(earlier != fresh[TEXT])
         if not differing.is_empty():
             one = earlier.filter(earlier != fresh[TEXT])
             raise _collision(one[0], differing[TEXT][0])
-        self._take(fresh.filter(places.is_null()))
+        return fresh.filter(places.is_null())
 
     def _take(self, new: pl.DataFrame) -> None:
         """Add terms that are not known."""
@@ -245,12 +279,25 @@ class Dictionary:
 
     def values_of(self, ids: pl.Series) -> pl.DataFrame:
         """Kind, number and truth of each id of a column; all null where it is unbound."""
+        if ids.len() >= _WORTH_A_LOOK and ids[:_FEW].n_unique() < _FEW // 2:
+            return self._values_by_distinct(ids)
+        self._fetch(ids)
         known = self._known_for(ids)
         places = self._positions(ids)
         return pl.DataFrame([known[name].gather(places) for name in VALUES])
 
+    def _values_by_distinct(self, ids: pl.Series) -> pl.DataFrame:
+        """The same for a column with few different terms: each is looked up once."""
+        distinct = ids.drop_nulls().unique().alias(ID)
+        self._fetch(distinct)
+        known, places = self.known, self._positions(distinct)
+        worth = pl.DataFrame([distinct, *(known[name].gather(places) for name in VALUES)])
+        column = ids.to_frame(ID)
+        return column.join(worth, on=ID, how="left", maintain_order="left").drop(ID)
+
     def texts(self, ids: pl.Series) -> pl.Series:
         """The canonical forms of terms; an unbound value has none."""
+        self._fetch(ids)
         known = self._known_for(ids)
         places = self._positions(ids)
         if places.null_count() != ids.null_count():

@@ -140,6 +140,7 @@ def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> 
             filtered=not kept,
             piece=piece,
             source=xxhash.xxh3_64_hexdigest(data),
+            least=columns.elements[TIME].min(),  # type: ignore[arg-type]  # a time, or none
         ),
         decoding,
     )

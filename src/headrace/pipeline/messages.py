@@ -112,6 +112,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
             first_time=None if times.is_empty() else times[0],
             high=times.max(),  # type: ignore[arg-type]  # a time, or none
             filtered=not kept,
+            least=times.min(),  # type: ignore[arg-type]  # a time, or none
         ),
         decoding,
     )

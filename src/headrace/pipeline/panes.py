@@ -71,6 +71,7 @@ class Pane:
         filtered: whether statements that no query can ask for are not in the file.
         piece: what it was made of, if that can be read again.
         source: a checksum of the bytes of that.
+        least: the least time; none if that is not known.
         before: the greatest time of its partition before it; this and what follows is filled in
             by the driver.
         first: the position of its first element.
@@ -91,6 +92,7 @@ class Pane:
     filtered: bool
     piece: Piece | None = None
     source: str | None = None
+    least: int | None = None
     before: int | None = None
     first: int = 0
     refused: tuple[int, ...] = ()
@@ -101,6 +103,12 @@ class Pane:
             return True
         start = self.first_time if self.before is None else self.before
         return gate.reason(self.high, start) is None and self.first_time is not None
+
+    def may_hold(self, since: int, until: int) -> bool:
+        """Whether an element of it may have happened from a moment to another."""
+        if self.least is None or self.high is None:
+            return True
+        return self.least <= until and self.high >= since
 
 
 def file_name(ordinal: int) -> str:

@@ -97,8 +97,8 @@ Answer = Callable[[Sequence[PartRequest]], list[File]]
 def answer(request: PartRequest) -> File:
     """Evaluate queries for one part, and write what is found to a new file."""
     worker = _worker(request.allowed)
-    found = [worker.found(due, request) for due in request.dues]
     worker.keep(request)
+    found = [worker.found(due, request) for due in request.dues]
     reach("part-evaluated")
     name = f"{uuid4().hex}.arrow"
     tables = []
@@ -164,7 +164,7 @@ class _Worker:
             key = self._key(snapshot.name, stream, due, share)
             if key not in self._held:
                 whole, terms = read_snapshot(request.memories, snapshot)
-                self._held[key] = self._owned(whole, terms, due, share)
+                self._held[key] = self._owned(key, whole, terms, due, share)
             found.append(self._held[key])
         for pane in request.panes:
             if pane.stream != stream.value:
@@ -173,17 +173,17 @@ class _Worker:
             if key not in self._held:
                 columns = load(pane, request.decodings[pane.stream])
                 whole = arrivals(pane, columns)
-                self._held[key] = self._owned(whole, columns.terms, due, share)
+                self._held[key] = self._owned(key, whole, columns.terms, due, share)
             found.append(self._held[key])
         return united(found, None)
 
     def _owned(
-        self, whole: Arrivals, terms: pl.DataFrame, due: Due, share: Share | None
+        self, key: _Key, whole: Arrivals, terms: pl.DataFrame, due: Due, share: Share | None
     ) -> Arrivals:
         statements = owned(whole.statements, due, share)
         if share is not None:
             terms = terms.join(used_ids(statements), on=ID, how="semi")
-        self.dictionary.learn(terms)
+        self.dictionary.shelve(repr(key), terms)
         return replace(whole, statements=statements)
 
     def _key(self, name: str, stream: Iri, due: Due, share: Share | None) -> _Key:
@@ -195,6 +195,7 @@ class _Worker:
         names = {pane.name for pane in request.panes}
         names |= {snapshot.name for snapshot in request.snapshots.values()}
         self._held = {key: each for key, each in self._held.items() if key[0] in names}
+        self.dictionary.keep_shelves(set(map(repr, self._held)))
         if self.dictionary.known.height > _MOST_TERMS:
             _workers.clear()
 

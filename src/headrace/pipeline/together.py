@@ -8,6 +8,7 @@ from functools import cached_property
 
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Answered, Around, finished
+from headrace.kernel.grid import FOREVER, NEVER
 from headrace.kernel.instants import Instants
 from headrace.kernel.parts import Due, put_together
 from headrace.kernel.standing import Standing
@@ -60,7 +61,11 @@ class Parts:
         """The answers of queries at some instants, put together from those of their parts."""
         dues = [self._due(query, instants) for query, instants in asked]
         streams = {stream.value for due in dues for stream in due.plan.streams}
-        panes = [pane for pane in self.panes if pane.stream in streams]
+        since, until = _stretch([instants for _, instants in asked])
+        # What comes after the windows that have closed is looked at when its own do.
+        panes = [
+            pane for pane in self.panes if pane.stream in streams and pane.may_hold(since, until)
+        ]
         allowed = self._allowed()
         requests = [
             PartRequest(
@@ -104,3 +109,10 @@ class Parts:
         path = self.layout.static / f"{self.version}.arrow"
         write_static(path, self.around)
         return replace(self.setup.allowed, static=path)
+
+
+def _stretch(asked: Sequence[Instants]) -> tuple[int, int]:
+    """From the first opening to the last close of windows at some instants."""
+    spans = [span for instants in asked for span in instants.spans]
+    since = min(int(span.opens.min(initial=FOREVER)) for span in spans)
+    return since, max(int(span.closes.max(initial=NEVER)) for span in spans)

@@ -30,6 +30,7 @@ from headrace.pipeline.tables import damaged, unwritable
 from headrace.spark.decoder import Decoder
 from headrace.spark.failures import GONE, SPARK_ERRORS, gone, translated, translating
 from headrace.spark.kafka import failure, panes_of, parts_of, settled
+from headrace.spark.session import first_of_all
 from headrace.spark.source import FORMAT, PieceSource
 
 
@@ -213,7 +214,7 @@ class Runner:
 
     def _answered(self, requests: Sequence[PartRequest]) -> list[File]:
         """Have the parts of queries evaluated, a task for each."""
-        with translating():
+        with translating(), first_of_all(self.spark):
             asked = self.spark.sparkContext.parallelize(requests, len(requests))
             return asked.map(answer).collect()
 

@@ -39,6 +39,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.hadoop.fs.permissions.umask-mode": "077",  # what a stream says is for its owner only
     # Here the JVM only hands out work: compiling it as far as it can takes more time than it saves.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.scheduler.mode": "FAIR",
+    "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
     "spark.speculation": "false",  # two attempts at one task would both write
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -60,7 +62,19 @@ ON_A_CLUSTER: Final[Mapping[str, str]] = {
 }
 """What differs from `SETTINGS` where others can reach us."""
 _HERE_ONLY: Final = ("spark.driver.host", "spark.driver.bindAddress")
+_POOL: Final = "spark.scheduler.pool"
 _NO_SECRET: Final = "secret key must be specified"
+
+
+@contextmanager
+def first_of_all(session: SparkSession) -> Iterator[None]:
+    """Let the jobs of this thread go before what is decoded ahead, because somebody waits."""
+    context = session.sparkContext
+    context.setLocalProperty(_POOL, "answers")
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_POOL, None)  # type: ignore[arg-type]  # none is the default
 
 
 def active() -> SparkSession | None:
