@@ -8,7 +8,8 @@ the windows are computed from the file; each row must have come, and come once.
 
 On Spark and inline, rows are there when they are durably in a file of JSON, and the run is kept in
 a checkpoint. With `engine`, a program reads the file itself, pushes what it reads to an Engine, and
-has the rows when a callback has all their terms: nothing is kept.
+has the rows when a callback has them: nothing is kept. They are columns of texts then; how much
+later all their terms are objects of Python is printed too.
 """
 
 from __future__ import annotations
@@ -57,11 +58,13 @@ class Heard:
 
     Attributes:
         delays: milliseconds from the close of a window to its rows, by the close in milliseconds.
+        terms: milliseconds from the close of a window until its terms are objects of Python.
         stages: milliseconds of each batch that had rows, by stage.
         batches: how many there were.
     """
 
     delays: dict[int, float] = field(default_factory=dict)
+    terms: dict[int, float] = field(default_factory=dict)
     stages: dict[str, list[float]] = field(default_factory=dict)
     batches: int = 0
 
@@ -91,6 +94,7 @@ class Figure:
     worst: float
     lateness: float
     batches: int
+    terms: float | None
     stages: dict[str, float]
     load: float
 
@@ -109,7 +113,9 @@ def measured(folder: Path, runner: str, rate: int, asked: argparse.Namespace) ->
     wanted, last = expected(source, asked.slide)
     found = Rows({row: count for row, count in found.items() if row[0] < last})
     first = min(heard.delays, default=0)
-    delays = [delay for at, delay in heard.delays.items() if first + WARM_UP <= at < last]
+    timed = [at for at in heard.delays if first + WARM_UP <= at < last]
+    delays = [heard.delays[at] for at in timed]
+    terms = [heard.terms[at] for at in timed if at in heard.terms]
     return Figure(
         runner,
         rate,
@@ -122,6 +128,7 @@ def measured(folder: Path, runner: str, rate: int, asked: argparse.Namespace) ->
         max(delays),
         json.loads(lateness_path(source).read_text()),
         heard.batches,
+        median(terms) if terms else None,
         {stage: median(each) for stage, each in heard.stages.items()},
         os.getloadavg()[0],
     )
@@ -136,9 +143,10 @@ def pushed(source: Path, rate: int, heard: Heard, asked: argparse.Namespace) -> 
 
     def take(evaluation: Evaluation) -> None:
         at = evaluation.at // 1000
+        heard.delays[at] = time.time() * 1000 - at
         place = evaluation.variables.index("obs")
         terms = [row[place] for row in evaluation.rows]  # they are made when they are looked at
-        heard.delays[at] = time.time() * 1000 - at
+        heard.terms[at] = time.time() * 1000 - at
         rows.update((at, str(term)[1:-1]) for term in terms)
 
     query.on_result(take)
@@ -266,8 +274,11 @@ def main() -> None:
                     f" {each.worst:5.0f} ms {each.lateness:8.0f} ms {each.batches:7}"
                     f" {each.load:5.1f}"
                 )
+                if each.terms is not None:
+                    print(f"        all terms are objects of Python at {each.terms:.0f} ms (p50)")
                 stages = ", ".join(f"{name} {taken:.0f}" for name, taken in each.stages.items())
-                print(f"        a batch with rows, in ms: {stages}" if stages else "", flush=True)
+                if stages:
+                    print(f"        a batch with rows, in ms: {stages}", flush=True)
     if asked.json:
         asked.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
 

@@ -50,15 +50,21 @@ def test_batches_and_parts_make_no_difference(
 
 
 @pytest.mark.slow
-def test_a_new_process_for_every_batch_makes_no_difference(tmp_path: Path) -> None:
-    for number, group in enumerate(GROUPS):
+@pytest.mark.parametrize(
+    "every",
+    [5, pytest.param(1, marks=pytest.mark.long)],
+    ids=["some of the scenarios", "all scenarios"],
+)
+def test_a_new_process_for_every_batch_makes_no_difference(every: int, tmp_path: Path) -> None:
+    for number, whole in enumerate(GROUPS):
+        group = whole[::every]
         deployed = Deployed(group, tmp_path / str(number), 1, 1 + number % 2)
 
         def run(
             batches: Batches,
             sources: Sources,
             deployed: Deployed = deployed,
-            pieces: int = 60 if len(group) > 1 else 1,
+            pieces: int = 60 if len(whole) > 1 else 1,
         ) -> Manifest:
             log = SourceLog(batches.layout.source_log)
             sources.look(log, complete=True)

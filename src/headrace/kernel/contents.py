@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -41,24 +42,22 @@ class Held:
         plan: the query.
         logs: its streams, and the elements of each that it may see.
         instants: when.
-        intervals: which elements are in each window, and from which instant to which.
     """
 
     plan: Plan
     logs: Sequence[tuple[StreamLog, Elements]]
     instants: Instants
-    intervals: tuple[Intervals, ...]
 
-    @classmethod
-    def at(cls, plan: Plan, logs: Sequence[tuple[StreamLog, Elements]], instants: Instants) -> Held:
-        """Find the contents of the windows at some instants."""
+    @cached_property
+    def intervals(self) -> tuple[Intervals, ...]:
+        """Which elements are in each window, and from which instant to which."""
         found = []
-        for window, span in zip(plan.windows, instants.spans, strict=True):
-            elements = logs[plan.streams.index(window.stream)][1]
-            first, last = span.intervals(elements, plan.delay(window.stream))
+        for window, span in zip(self.plan.windows, self.instants.spans, strict=True):
+            elements = self.logs[self.plan.streams.index(window.stream)][1]
+            first, last = span.intervals(elements, self.plan.delay(window.stream))
             kept = first <= last
             found.append(Intervals(span.members[kept], first[kept], last[kept]))
-        return cls(plan, logs, instants, tuple(found))
+        return tuple(found)
 
     def sizes(self) -> Times:
         """How many statements the windows hold at each instant, all of them together."""
@@ -71,7 +70,7 @@ class Held:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The instants in runs that can each be evaluated in one pass."""
-        return runs(self.sizes())
+        return iter([(0, 1)]) if len(self.instants) == 1 else runs(self.sizes())
 
     def given(self, _start: int, _stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known already: none."""
@@ -86,7 +85,12 @@ class Held:
 
     def _quads(self, number: int, start: int, stop: int) -> Quads:
         stream = self.plan.streams.index(self.plan.windows[number].stream)
+        timed = self.plan.semantics.contents is Contents.TIMED
         log, elements = self.logs[stream]
+        if len(self.instants) == 1:
+            only = self._only(number, log, elements)
+            if only is not None:
+                return Quads(_at_one_instant(only, stream), range(1), timed)
         each = self.intervals[number]
         inside = (each.first < stop) & (each.last >= start)
         members = each.members[inside]
@@ -95,8 +99,23 @@ class Held:
         first[members] = np.maximum(each.first[inside], start) - start
         last[members] = np.minimum(each.last[inside], stop - 1) - start
         frame = _with_intervals(log.whole(), elements, first, last, stream)
-        timed = self.plan.semantics.contents is Contents.TIMED
         return Quads(frame, range(stop - start), timed)
+
+    def _only(self, number: int, log: StreamLog, elements: Elements) -> pl.DataFrame | None:
+        """What a window holds at the only instant, if that came from one time to another."""
+        span = self.instants.spans[number]
+        delay = self.plan.delay(self.plan.windows[number].stream)
+        in_time = elements.in_order and elements.all_in_time(delay)
+        if span.since is None or not in_time or len(elements) == 0:
+            return None
+        start = int(np.searchsorted(elements.times, span.since[0], side="right"))
+        stop = int(span.upper[0])
+        if start >= stop:
+            return log.statements.clear()
+        positions = log.statements[POSITION]
+        first = positions.search_sorted(int(elements.positions[start]), side="left")
+        after = positions.search_sorted(int(elements.positions[stop - 1]), side="right")
+        return log.whole()[first:after]
 
 
 def runs(sizes: Times) -> Iterator[tuple[int, int]]:
@@ -108,6 +127,16 @@ def runs(sizes: Times) -> Iterator[tuple[int, int]]:
         stop = max(stop, start + 1)
         yield start, stop
         start, spent = stop, int(costs[stop - 1])
+
+
+def _at_one_instant(statements: pl.DataFrame, stream: int) -> pl.DataFrame:
+    """Statements that are all in a window at the only instant."""
+    numbers = {FIRST: 0, LAST: 0, STREAM: stream}
+    same = {
+        name: pl.Series(name, [number], pl.Int64).new_from_index(0, statements.height)
+        for name, number in numbers.items()
+    }
+    return pl.DataFrame([same[name] if name in same else statements[name] for name in CONTENTS])
 
 
 def _with_intervals(

@@ -191,7 +191,7 @@ def finished(
     """What a query makes of what parts of it found below a cut."""
     number = len(instants) if found.outcome.failed is None else found.outcome.failed[0]
     rows = found.frame.filter(pl.col(INSTANT) < number)
-    evaluation = _Evaluation(Held(plan, (), instants, ()), around, lambda *_: None, None)
+    evaluation = _Evaluation(Held(plan, (), instants), around, lambda *_: None, None)
     surroundings = evaluation._surroundings(0, len(instants), ())
     names = [column(variable) for variable in split.hole.variables]
     given = {id(split.hole): Solutions(complete(rows, names), keyed=True)}

@@ -93,7 +93,7 @@ def found_by_part(
     progress = Progress(origin=due.origin)
     schedule = Schedule(due.plan, progress, seen, Reached(None))
     instants = Instants(due.times, due.seqs, schedule.spans(due.times))
-    held = Held.at(due.plan, list(zip(logs, seen, strict=True)), instants)
+    held = Held(due.plan, list(zip(logs, seen, strict=True)), instants)
     frames: list[pl.DataFrame] = []
 
     def keep(start: int, _stop: int, frame: pl.DataFrame) -> None:

@@ -80,7 +80,8 @@ class _Places:
 
     def names(self, data: Data, *, stamped: bool) -> list[str]:
         """The columns of statements that are looked at."""
-        instants = [] if data.quads.instants is None else [FIRST, LAST]
+        apart = data.quads.instants is not None and len(data.quads.instants) > 1
+        instants = [FIRST, LAST] if apart else []
         times = [TIME, STREAM] if data.quads.timed or stamped else []
         graph = [GRAPH] if data.conditions() else []
         return [*instants, *times, *graph, *self.columns.values(), *self.tested]
@@ -153,6 +154,7 @@ def scan(
     dictionary: Dictionary,
     wanted: Wanted = NOTHING_MORE,
     limits: tuple[Limit, ...] = (),
+    loose_from: int | None = None,
 ) -> Solutions:
     """The solutions of a triple pattern; equal triples of a graph are one.
 
@@ -162,16 +164,15 @@ def scan(
         dictionary: the terms.
         wanted: what is asked of variables besides their terms.
         limits: what will be asked of the object afterwards; what does not meet them may be missing.
+        loose_from: from how many matches on some may be there twice, if few seem to be.
     """
+    below = None
+    if data.beneath is not None:
+        below = scan(data.beneath, pattern, dictionary, wanted, limits)
+    if below is None or below.height == 0:
+        return _scanned(data, pattern, dictionary, wanted, limits, loose_from)
     found = _scanned(data, pattern, dictionary, wanted, limits)
-    if data.beneath is None:
-        return found
-    below = scan(data.beneath, pattern, dictionary, wanted, limits)
-    if below.height == 0:
-        return found
-    if found.height == 0:
-        return below
-    return _united(found, below, data)
+    return below if found.height == 0 else _united(found, below, data)
 
 
 def _united(above: Solutions, below: Solutions, data: Data) -> Solutions:
@@ -189,6 +190,7 @@ def _scanned(
     dictionary: Dictionary,
     wanted: Wanted,
     limits: tuple[Limit, ...],
+    loose_from: int | None = None,
 ) -> Solutions:
     places = _Places()
     for place, term in _parts(pattern):
@@ -213,12 +215,18 @@ def _scanned(
     conditions += places.conditions
     matches = statements.filter(*conditions) if conditions else statements
     stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
-    key = places.key_of(matches) if data.keyed and not stamped else None
-    found = at_instants(matches, places.columns, data.quads, data.merges, stamped, key is None)
+    plain = data.keyed and not stamped and not data.quads.timed
+    loose = plain and loose_from is not None and matches.height >= loose_from
+    loose = loose and places.key_of(matches[:_SAMPLE]) is not None
+    key = places.key_of(matches) if data.keyed and not stamped and not loose else None
+    repeated = key is None and not loose
+    found = at_instants(matches, places.columns, data.quads, data.merges, stamped, repeated)
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
     if wanted.share is not None:
         found = wanted.share.of(found)
+    if loose:
+        return Solutions(found, data.quads.keyed, repeated=True)
     identified = None
     if key is not None:
         identified = frozenset({INSTANT, key})
@@ -310,17 +318,10 @@ def at_instants(
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
     if stamped and STREAM in matches.columns:
-        expanded = expanded_rows(matches, quads.instants)
+        expanded = _at_each(matches, quads.instants, matches.columns)
         return _stamped(expanded, columns, quads.timed, stamped)
-    if not repeated and len(quads.instants) == 1:
-        # All of them hold at the only instant, and none is there twice.
-        only = pl.Series(INSTANT, [quads.instants[0]], pl.Int64).new_from_index(0, matches.height)
-        named = [matches[place].alias(name) for name, place in columns.items()]
-        return pl.DataFrame([only, *named])
     times = [TIME] if quads.timed and repeated else []
-    needed = dict.fromkeys([FIRST, LAST, *times, *columns.values()])
-    narrow = pl.DataFrame([matches[name] for name in needed])
-    expanded = expanded_rows(narrow, quads.instants)
+    expanded = _at_each(matches, quads.instants, [*times, *columns.values()])
     named = [expanded[place].alias(name) for name, place in columns.items()]
     found = pl.DataFrame([expanded[INSTANT], *(expanded[name] for name in times), *named])
     if not repeated:
@@ -328,6 +329,15 @@ def at_instants(
     # The windows that hold a triple may overlap those that hold it again: it counts once.
     distinct = found.unique()
     return distinct.drop(times) if times else distinct
+
+
+def _at_each(matches: pl.DataFrame, instants: range, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of matches, with a row for each instant at which they hold."""
+    needed = [matches[name] for name in dict.fromkeys(names) if name not in {FIRST, LAST}]
+    if len(instants) <= 1:  # all of them hold at the only one
+        only = pl.Series(INSTANT, [instants.start], pl.Int64).new_from_index(0, matches.height)
+        return pl.DataFrame([only, *needed])
+    return expanded_rows(pl.DataFrame([matches[FIRST], matches[LAST], *needed]), instants)
 
 
 def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:

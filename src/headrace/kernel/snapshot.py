@@ -295,14 +295,21 @@ class _Snapshot:
         """A chain of joins, in whatever order is good; what is static is joined beforehand."""
         found: list[Solutions] = []
         static: list[Operator] = []
+        patterns: list[TriplePattern | PathPattern] = []
         for each in _operands(operator):
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
             elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.given:
-                found += [self._pattern(pattern) for pattern in each.patterns]
+                patterns += each.patterns
             else:
                 found.append(self.solutions(each))
-        return self._joined([*found, *self._static(static)])
+        found += self._static(static)
+        # What is much more than it is joined with is looked at for what is there twice afterwards.
+        loose_from = None
+        if found and all(each.identified_by is not None for each in found):
+            loose_from = _MUCH_MORE * min(each.height for each in found)
+        scanned = [self._pattern(each, loose_from=loose_from) for each in patterns]
+        return self._joined([*scanned, *found])
 
     def _static(self, operators: list[Operator]) -> list[Solutions]:
         """The solutions of static operators, joined with each other as far as that pays."""
@@ -347,27 +354,38 @@ class _Snapshot:
             part = parts[position]
             found = part if found is None else join(found, part, self.around.budget)
         assert found is not None, "there is a pattern"
-        return found
+        return found.once() if any(part.repeated for part in parts) else found
 
     def _pattern(
-        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...] = ()
+        self,
+        pattern: TriplePattern | PathPattern,
+        limited: tuple[Limit, ...] = (),
+        loose_from: int | None = None,
     ) -> Solutions:
         """The solutions of a triple pattern, remembered if they are static."""
-        return self._observed(pattern, lambda: self._kept_pattern(pattern, limited))
+        return self._observed(pattern, lambda: self._kept_pattern(pattern, limited, loose_from))
 
     def _kept_pattern(
-        self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]
+        self,
+        pattern: TriplePattern | PathPattern,
+        limited: tuple[Limit, ...],
+        loose_from: int | None,
     ) -> Solutions:
         beneath = self.static.beneath_pattern(pattern, self.data)
         if beneath is None:
-            return self._found(pattern, limited)
+            return self._found(pattern, limited, loose_from)
         over, key = self._over(beneath), (pattern, limited, self.wanted)
         return remembered(beneath, key, lambda: [over._found(pattern, limited)])[0]
 
-    def _found(self, pattern: TriplePattern | PathPattern, limited: tuple[Limit, ...]) -> Solutions:
+    def _found(
+        self,
+        pattern: TriplePattern | PathPattern,
+        limited: tuple[Limit, ...],
+        loose_from: int | None = None,
+    ) -> Solutions:
         dictionary = self.around.dictionary
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary, self.wanted, limited)
+            return scan(self.data, pattern, dictionary, self.wanted, limited, loose_from)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
@@ -453,6 +471,7 @@ def _name(variable: Variable) -> str:
 
 
 _SOME: Final = 2
+_MUCH_MORE: Final = 4
 
 
 def _operands(operator: Operator) -> list[Operator]:

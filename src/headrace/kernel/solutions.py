@@ -23,12 +23,14 @@ class Solutions:
             computed and joined only once, and its `instant` says nothing.
         identified_by: columns on which no two rows agree, where some are known.
         met: conditions on a number that they are known to meet, because they were found by it.
+        repeated: whether some may be there twice that are to be one; who asks for that sees to it.
     """
 
     frame: pl.DataFrame
     keyed: bool = False
     identified_by: frozenset[str] | None = None
     met: tuple[Limit, ...] = ()
+    repeated: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -64,6 +66,10 @@ class Solutions:
         if told_apart is not None and not told_apart <= {INSTANT, *names}:
             told_apart = None
         return Solutions(complete(self.frame, names), self.keyed, told_apart)
+
+    def once(self) -> Solutions:
+        """Each solution of an instant once."""
+        return self.with_frame(self.frame.unique([INSTANT, *self.names]))
 
     def filtered(self, kept: pl.Series) -> Solutions:
         """The solutions for which a condition holds; one that is an error does not."""

@@ -97,7 +97,7 @@ class Standing:
         """Those of some instants at which it is to be evaluated."""
         if self.plan.semantics.non_empty is not NonEmpty.CONTENT:
             return instants
-        return instants.chosen(Held.at(self.plan, logs, instants).sizes() > 0)
+        return instants.chosen(Held(self.plan, logs, instants).sizes() > 0)
 
     def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
         """Find matches of what has come before an instant asks for them."""
@@ -153,7 +153,7 @@ class Standing:
         if number == 0:
             return self._reported(instants, [], answers.outcome)
         rows, self.previous = self._emitted(found, number)
-        held = Held(self.plan, (), instants, ())
+        held = Held(self.plan, (), instants)
         texts = self._texts(rows, held, 0, number, around)
         return self._reported(instants, [texts], answers.outcome)
 

@@ -81,7 +81,7 @@ class Matching:
         # Who wants to see what each operator finds has all of them evaluated.
         if around.observe is not None or not self._by_what_is_new(schedule):
             self._kept = None
-            yield 0, Held.at(self.plan, logs, instants)
+            yield 0, Held(self.plan, logs, instants)
             return
         start = 0
         for stop in self._cuts(instants):
@@ -92,7 +92,7 @@ class Matching:
                 kept.take(schedule, logs, until, asking)
             except BudgetError:
                 self._give_up()
-                yield start, Held.at(self.plan, logs, instants.chosen(slice(start, None)))
+                yield start, Held(self.plan, logs, instants.chosen(slice(start, None)))
                 return
             yield start, kept.at(run)
             start = stop
