@@ -20,7 +20,7 @@ class Over:
 
     Attributes:
         streams: `--stream`; if there is none, the query is not run.
-        static: `--static`.
+        static: `--static`; estimates go by what is there.
         settings: `--set`.
     """
 
@@ -29,8 +29,8 @@ class Over:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, parsed: Parsed) -> Run | None:
-        """What is seen of a query over it, if there is something to run it over."""
-        if not self.streams:
+        """What is seen of a query over it, if there is something to look at."""
+        if not self.streams and not self.static:
             return None
         from headrace.observing import observed  # noqa: PLC0415 - the engine takes time to load
 

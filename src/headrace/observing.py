@@ -7,14 +7,19 @@ from dataclasses import replace
 
 from headrace.dialects import Parsed
 from headrace.engine import Engine
+from headrace.kernel.columns import PREDICATE
 from headrace.options import static_file, streams_of
+from headrace.planning.estimates import Counts
 from headrace.planning.explain import Run, Seen
+from headrace.rdf.terms import Iri
+from headrace.rewrite.optimise import optimised
+from headrace.store import Store
 
 
 def observed(
     parsed: Parsed, streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]
 ) -> Run:
-    """Run a query over all there is, in this process.
+    """Run a query over all there is, in this process; count static data if there is no stream.
 
     Args:
         parsed: the query.
@@ -30,6 +35,9 @@ def observed(
         engine.static.load(path, graph)
     for iri, sources in streams_of(list(streams)).items():
         engine.stream(iri, source=sources)
+    counts = _counted(engine.static)
+    if not streams:
+        return Run(optimised(parsed.query), counts=counts)
     engine.register_parsed(parsed)
     seen: dict[int, Seen] = {}
 
@@ -41,4 +49,14 @@ def observed(
     kernel.around = replace(kernel.around, observe=note)
     [plan] = engine.plans()
     engine.run(once=True)
-    return Run(plan.pattern, seen)
+    return Run(plan.pattern, seen, counts)
+
+
+def _counted(static: Store) -> Counts:
+    """How many statements there are with each predicate."""
+    counted = static.quads[PREDICATE].value_counts()
+    terms = static.dictionary.terms(counted[PREDICATE])
+    numbers = counted["count"].to_list()
+    return {
+        term: number for term, number in zip(terms, numbers, strict=True) if isinstance(term, Iri)
+    }

@@ -36,10 +36,10 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.scope import mentioned, possible
+from headrace.algebra.scope import possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions, within
 from headrace.errors import InternalError
-from headrace.functions.dependence import depends_on_instant, is_local
+from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import EvaluationContext, is_volatile
 from headrace.kernel.aggregate import annotate, group
 from headrace.kernel.budget import Budget
@@ -63,6 +63,7 @@ from headrace.kernel.remembered import Static, put_together, remembered
 from headrace.kernel.scan import Share, Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
+from headrace.planning.following import follows_graph
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
 from headrace.rdf.terms import Iri, Literal
@@ -483,23 +484,3 @@ def _operands(operator: Operator) -> list[Operator]:
             return [*_operands(left), *_operands(right)]
         case _:
             return [operator]
-
-
-def follows_graph(operator: Operator, name: Variable | None = None) -> bool:
-    """Whether every part of a pattern says which graph it was matched in.
-
-    Then the graphs can be matched all at once, their names being one more variable to join on,
-    which no condition inside may see.
-    """
-    match operator:
-        case Bgp(patterns):
-            return bool(patterns) and all(isinstance(each, TriplePattern) for each in patterns)
-        case Join(left, right):
-            return follows_graph(left, name) and follows_graph(right, name)
-        case Union(branches):
-            return all(follows_graph(branch, name) for branch in branches)
-        case Filter(condition, source):
-            blind = is_local(condition) and name not in mentioned(condition)
-            return blind and follows_graph(source, name)
-        case _:
-            return False

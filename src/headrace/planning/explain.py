@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, assert_never
 
 from headrace.algebra.expressions import TriplePattern, Variable
@@ -29,7 +29,7 @@ from headrace.algebra.windows import (
     WindowDeclaration,
     WindowFrame,
 )
-from headrace.planning.estimates import estimated
+from headrace.planning.estimates import Counts, estimated
 from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.pieces import pieces
 from headrace.planning.plan import Plan, sketch_of
@@ -101,9 +101,9 @@ def report_text(report: Report) -> str:
 
 def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
     """Every choice of a query beyond its text, by the key that `--set` takes."""
-    for field in fields(semantics):
-        value = getattr(semantics, field.name)
-        match field.name:
+    for each in fields(semantics):
+        value = getattr(semantics, each.name)
+        match each.name:
             case "report":
                 yield "report", report_text(value)
             case "t0":
@@ -135,15 +135,18 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A query that was run over data.
+    """A query that was looked at together with data.
 
     Attributes:
-        pattern: what was evaluated.
-        seen: what was seen of its operators and triple patterns, by their identities.
+        pattern: what is evaluated.
+        seen: what was seen of its operators and triple patterns, by their identities; nothing if
+            it was not run.
+        counts: how many static statements there are with each predicate.
     """
 
     pattern: Operator
-    seen: Mapping[int, Seen]
+    seen: Mapping[int, Seen] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
@@ -207,11 +210,12 @@ def _table(pattern: Operator, run: Run | None) -> Iterator[str]:
     lines = list(tree(pattern if run is None else run.pattern))
     shown = ["  " * line.depth + line.label for line in lines]
     width = min(max(map(len, shown)), _WIDEST) + 2
-    head = f"{'estimated':>10}" + (f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if run else "")
+    seen = f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if run is not None and run.seen else ""
+    head = f"{'estimated':>10}{seen}"
     yield f"{'to be done':{width}}{head}"
     for line, name in zip(lines, shown, strict=True):
         operator = line.node if not isinstance(line.node, _PATTERNS) else Bgp((line.node,))
-        figures = f"{estimated(operator, {}):10,}"
+        figures = f"{estimated(operator, {} if run is None else run.counts):10,}"
         if run is not None:
             found = run.seen.get(id(line.node))
             if found is not None:  # else it was joined pattern by pattern
@@ -312,7 +316,7 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
         yield {
             "depth": line.depth,
             "operator": line.label,
-            "estimated": estimated(operator, {}),
+            "estimated": estimated(operator, {} if run is None else run.counts),
             "seen": None if found is None else found.rows,
             "evaluations": None if found is None else found.times,
             "milliseconds": None if found is None else found.seconds * 1000,

@@ -1,0 +1,74 @@
+"""What `headrace explain` says of a query together with data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli import app
+
+QUERY = """
+REGISTER QUERY Named AS
+SELECT ?x ?name FROM STREAM <http://x/s> [RANGE 2s STEP 2s]
+WHERE { ?x <http://x/at> ?place . ?x <http://x/name> ?name }
+"""
+STREAM = "".join(f"{time}\t<http://x/{time % 3}> <http://x/at> <http://x/p> .\n" for time in
+                 range(100, 4_100, 100))  # fmt: skip
+STATIC = "".join(f'<http://x/{number}> <http://x/name> "{number}" .\n' for number in range(7))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> list[str]:
+    (tmp_path / "s.tnq").write_text(STREAM)
+    (tmp_path / "static.ttl").write_text(STATIC)
+    stream, static = tmp_path / "s.tnq", tmp_path / "static.ttl"
+    return ["--stream", f"http://x/s={stream}", "--static", str(static)]
+
+
+def explained(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["explain", QUERY, *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def operators(*arguments: str) -> dict[str, dict[str, object]]:
+    shown = json.loads(explained("--format", "json", *arguments))
+    return {each["operator"]: each for each in shown["operators"]}
+
+
+NAMED = "(triple ?x <http://x/name> ?name)"
+PLACED = "(triple ?x <http://x/at> ?place)"
+
+
+def test_what_was_seen_stands_beside_what_was_estimated(data: list[str]) -> None:
+    found = operators(*data)
+    assert found[PLACED]["seen"] == 3 + 3  # three of them in each of two windows
+    assert found[NAMED]["estimated"] == 7
+    assert "seen" in explained(*data)
+
+
+def test_static_data_alone_are_counted(data: list[str]) -> None:
+    found = operators(*data[2:])
+    assert (found[NAMED]["estimated"], found[NAMED]["seen"]) == (7, None)
+    assert "evaluations" not in explained(*data[2:])
+
+
+def test_without_data_nothing_is_known() -> None:
+    assert operators()[NAMED]["estimated"] == 1_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ((), "incremental in a live run"),
+        (("strategy=snapshot",), "as it was told to"),
+        (("strategy=incremental",), "incremental: a match is found when its last triple comes"),
+        (("report=on-arrival",), "incremental: a match is found when its last triple comes"),
+        (("report=on-change",), "because report=on-change"),
+    ],
+)
+def test_the_strategy_and_its_reason_are_shown(settings: tuple[str, ...], wanted: str) -> None:
+    assert wanted in explained(*(part for each in settings for part in ("--set", each)))
