@@ -24,7 +24,6 @@ from headrace.kernel.columns import (
     LAST,
     POSITION,
     STATEMENT,
-    STREAM,
     TIME,
     column,
 )
@@ -32,7 +31,7 @@ from headrace.kernel.contents import runs
 from headrace.kernel.data import Quads, WindowContents
 from headrace.kernel.grid import NEVER
 from headrace.kernel.instants import Instants
-from headrace.kernel.lasting import ALWAYS, BEGIN, END, LASTING, TURN, at_each, numbered
+from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.matches import Arrived, Asking, Matches
 from headrace.kernel.schedule import Schedule
@@ -130,7 +129,7 @@ class Incremental:
         schedule: Schedule,
         logs: Logs,
     ) -> Arrived:
-        frames = [CONTENTS.to_frame().with_columns(ALWAYS)]
+        frames = []
         for number in windows:
             window = self.plan.windows[number]
             stream = self.plan.streams.index(window.stream)
@@ -144,22 +143,17 @@ class Incremental:
             since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
             statements = log.statements[since:]
             places, known = new.places(statements[POSITION].to_numpy())
-            places, statements = places[known], statements.filter(pl.Series(known))
-            columns = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}
+            if not known.all():
+                places, statements = places[known], statements.filter(pl.Series(known))
+            lasting = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}
+            columns = [pl.Series(name, array) for name, array in lasting.items()]
             frames.append(
-                statements.select(
-                    pl.lit(0, pl.Int64).alias(FIRST),
-                    pl.lit(0, pl.Int64).alias(LAST),
-                    TIME,
-                    pl.lit(stream, pl.Int64).alias(STREAM),
-                    *STATEMENT,
-                    **{name: pl.Series(array) for name, array in columns.items()},
-                )
+                pl.DataFrame([*columns, *(statements[name] for name in (TIME, *STATEMENT))])
             )
-        found = pl.concat(frames)
-        rows = pl.int_range(found.height, dtype=pl.Int64, eager=True)
-        quads = found.select(*CONTENTS).with_columns(rows.alias(FIRST), rows.alias(LAST))
-        return Arrived(Quads(quads, range(found.height)), found.select(*LASTING), found[TIME])
+        if not frames:
+            schema = dict.fromkeys((*LASTING, TIME, *STATEMENT), pl.Int64)
+            return Arrived(pl.DataFrame(schema=schema))
+        return Arrived(pl.concat(frames).rechunk())
 
     def at(self, instants: Instants) -> Matched:
         """The matches at some instants."""
