@@ -72,10 +72,11 @@ class Incremental:
             for core in plan.matching.cores
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
-        for matches in self._all():
+        for matches in self.branches():
             matches.begin(asking)
 
-    def _all(self) -> Iterator[Matches]:
+    def branches(self) -> Iterator[Matches]:
+        """The matches of each branch of each core."""
         for cored in self._cores:
             yield from cored.branches
 
@@ -91,17 +92,17 @@ class Incremental:
         fresh = self._seen.fresh(schedule, until)
         if not any(each.any() for each in fresh):
             return
-        needed = {each.scanned.windows for matches in self._all() for each in matches.patterns}
+        needed = {each.scanned.windows for matches in self.branches() for each in matches.patterns}
         arrived = {windows: self._arrived(windows, fresh, schedule, logs) for windows in needed}
         self._seen.mark(schedule, until)
         floor = _floor(schedule)
-        for matches in self._all():
+        for matches in self.branches():
             matches.take(arrived, floor, asking)
 
     def over(self) -> None:
         """All instants of a step have been looked at."""
         if self._seen.ordered:
-            for matches in self._all():
+            for matches in self.branches():
                 matches.over()
 
     def is_close_behind(self, schedule: Schedule, width: int) -> bool:
@@ -245,8 +246,9 @@ class _Seen:
         found = []
         for number, log in enumerate(schedule.logs):
             new = log.positions > self.position
+            if self.ordered and not schedule.by_arrival:
+                new |= ~self._before(number, log)  # what was not in order yet may be now
             if self.ordered:
-                new |= ~self._before(number, log)
                 new &= schedule.turns(number) < self._until(schedule, until)
             found.append(new)
         return found

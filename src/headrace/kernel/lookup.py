@@ -29,6 +29,12 @@ class _Column:
         self._index = IdIndex(ordered[self._starts[:-1]])
         self.distinct = self._starts.size - 1
 
+    def meets(self, ids: npt.NDArray[np.int64]) -> int:
+        """How many rows of the table have one of some terms, for each of them."""
+        places = self._index.positions(ids)
+        places = places[places >= 0]
+        return int((self._starts[places + 1] - self._starts[places]).sum())
+
     def rows(self, ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
         """For each row of the table with one of some terms, which of them, and which row."""
         places = self._index.positions(ids)
@@ -80,6 +86,12 @@ class Lookup:
         agreeing = [column.frame[each].gather(theirs) == left[each] for each in on if each != name]
         joined = left.hstack(right)
         return joined.filter(*agreeing) if agreeing else joined
+
+    def meets(self, found: pl.DataFrame, name: str) -> int | None:
+        """How many rows of it some others meet in a column; not said of a small table."""
+        if self.frame.height < _LARGE:
+            return None
+        return self._column(name).meets(found[name].to_numpy())
 
     def _column(self, name: str) -> _Column:
         if name not in self._columns:

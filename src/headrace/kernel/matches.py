@@ -41,11 +41,20 @@ from headrace.kernel.remembered import put_together
 from headrace.kernel.scan import scan
 from headrace.kernel.solutions import Solutions, complete
 from headrace.planning.matching import Branch, Scanned, StaticPart
+from headrace.planning.routing import Leg, Router, Start
 from headrace.rdf.terms import Iri, Literal
 
 _GROWN: Final = 2
 _SMALL: Final = 4_096
 """A memory is put in order when it has grown so many times, and is not small."""
+_OLD: Final = 0.75
+"""Counts are made again when a memory has grown or shrunk by so much."""
+_VARIES: Final = 1.5
+"""Where matches meet more than these on average, it pays to see how many they really meet."""
+_AT_A_GLANCE: Final = 16
+"""So many rows are looked at in the time in which one is made."""
+_STATIC: Final = -1
+"""The route of what matches in static data alone."""
 _MOST_CHUNKS: Final = 8
 _HIDDEN_TIME: Final = "?_:.time"
 _HIDDEN_ROW: Final = "?_:.row"
@@ -149,6 +158,7 @@ class _Memory:
     frame: pl.DataFrame | None = None
     ordered: int = 0
     _distinct: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
+    _counts: dict[str, tuple[int, _Counts]] = field(default_factory=dict)
 
     @property
     def height(self) -> int:
@@ -177,6 +187,34 @@ class _Memory:
             self._distinct[tuple(on)] = known, height
         return known
 
+    def meets(self, found: pl.DataFrame, name: str) -> float:
+        """How many of it some others meet in a column, by counts that may be a little old."""
+        if self.frame is None or self.height == 0:
+            return 0.0
+        height, counts = self._counts.get(name, (0, _Counts.of(pl.Series(dtype=pl.Int64))))
+        if not self.height * _OLD <= height <= self.height / _OLD:
+            counts = _Counts.of(self.frame[name])
+            self._counts[name] = self.height, counts
+        return counts.meets(found[name].to_numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """How often each term stands in a column."""
+
+    ids: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, terms: pl.Series) -> _Counts:
+        return cls(*np.unique(terms.to_numpy(), return_counts=True))
+
+    def meets(self, ids: npt.NDArray[np.int64]) -> float:
+        if self.ids.size == 0:
+            return 0.0
+        places = np.minimum(np.searchsorted(self.ids, ids), self.ids.size - 1)
+        return float(self.numbers[places[self.ids[places] == ids]].sum())
+
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
@@ -203,12 +241,25 @@ class _Operand:
             known = self.new.select(on).n_unique()
         return found + rows / max(1, known)
 
-    def expected(self, on: list[str]) -> tuple[float, bool]:
-        """What to go by: how many are met, and then whether what is new is looked at too.
+    def leg(self) -> Leg:
+        """What a route goes by."""
+        rows = sum(frame.height for frame in self._lasting())
+        return Leg(self.names, lambda shared: self.fan_out(sorted(shared)), rows / _AT_A_GLANCE)
 
-        What comes together mostly belongs together, so that old and new seldom meet.
-        """
-        return self.fan_out(on), self.new is not None
+    def meets(self, found: pl.DataFrame) -> float | None:
+        """How many of it these very matches meet, where one column says it and it is worth it."""
+        shared = [name for name in found.columns if name in self.names]
+        if len(shared) != 1 or self.fan_out(shared) < _VARIES:
+            return None
+        [name] = shared
+        static = 0 if self.always is None else self.always.meets(found, name)
+        if static is None:
+            return None
+        known = 0.0 if self.memory is None else self.memory.meets(found, name)
+        new = 0.0
+        if self.new is not None and self.new.height:
+            new = _Counts.of(self.new[name]).meets(found[name].to_numpy())
+        return static + known + new
 
     def _lasting(self) -> Iterator[pl.DataFrame]:
         if self.memory is not None and self.memory.frame is not None:
@@ -287,6 +338,7 @@ class Matches:
         self.conditions = [each for each in branch.conditions if id(each) not in own]
         self.static: list[_Operand] = []
         self.memory = _Memory()
+        self.router = Router()
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
@@ -305,7 +357,7 @@ class Matches:
             first, *others = operands
             assert first.always is not None, "all have static data"
             start = first.always.frame.with_columns(ALWAYS)
-            found = self._along(start, others, NEVER, asking)
+            found = self._along(_STATIC, start, others, NEVER, asking)
             self.memory.add(found, NEVER)
 
     def take(
@@ -328,7 +380,8 @@ class Matches:
                     for place, pattern in enumerate(self.patterns)
                     if place != number
                 ]
-                found.append(self._along(delta, [*others, *self.static], floor, asking))
+                operands = [*others, *self.static]
+                found.append(self._along(number, delta, operands, floor, asking))
         for matches in found:
             self.memory.add(matches, floor)
         for pattern, delta in zip(self.patterns, new, strict=True):
@@ -340,25 +393,36 @@ class Matches:
             self.memory.frame = in_past(self.memory.frame)
 
     def _along(
-        self, found: pl.DataFrame, operands: Sequence[_Operand], floor: int, asking: Asking
+        self,
+        pattern: int,
+        found: pl.DataFrame,
+        operands: Sequence[_Operand],
+        floor: int,
+        asking: Asking,
     ) -> pl.DataFrame:
-        """Matches joined with one part after the other, always the one they meet least of."""
-        left, conditions = list(operands), list(self.conditions)
-        while left:
+        """Matches joined with one part after the other, on the route that costs least."""
+        conditions = list(self.conditions)
+        order = self.router.route(pattern, _start(found, operands), [e.leg() for e in operands])
+        for place, number in enumerate(order):
             if found.height == 0:
-                names = frozenset(names_of(found)).union(*(each.names for each in left))
-                return _all([], sorted(names))
-            bound = set(found.columns)
-            shared = [sorted(bound & each.names) for each in left]
-            place = min(
-                range(len(left)),
-                key=lambda each: (not shared[each], *left[each].expected(shared[each])),
-            )
-            found = left.pop(place).joined(found, shared[place], floor, asking.budget)
+                left = [operands[each].names for each in order[place:]]
+                return _all([], sorted(frozenset(names_of(found)).union(*left)))
+            shared = sorted(set(found.columns) & operands[number].names)
+            found = operands[number].joined(found, shared, floor, asking.budget)
             ready = [each for each in conditions if _columns(each) <= set(found.columns)]
             conditions = [each for each in conditions if each not in ready]
             found = _holding(found, ready, asking)
         return _holding(found, conditions, asking)
+
+
+def _start(found: pl.DataFrame, operands: Sequence[_Operand]) -> Start:
+    """What is new, and how many of each part it meets where there is a choice."""
+    names = frozenset(names_of(found))
+    meets: dict[int, float] = {}
+    if sum(bool(names & each.names) for each in operands) > 1:
+        known = {number: each.meets(found) for number, each in enumerate(operands)}
+        meets = {number: each for number, each in known.items() if each is not None}
+    return Start(names, found.height, meets)
 
 
 def _columns(condition: Expression) -> set[str]:

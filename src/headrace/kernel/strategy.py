@@ -26,7 +26,7 @@ from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.incremental import Incremental, Logs, Matched
 from headrace.kernel.instants import Instants
-from headrace.kernel.matches import Asking
+from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.snapshot import Surroundings, evaluate, holds
 from headrace.kernel.solutions import Solutions
@@ -57,6 +57,11 @@ class Matching:
     @property
     def _by_elements(self) -> bool:
         return isinstance(self.plan.semantics.report, OnArrival)
+
+    @property
+    def matches(self) -> list[Matches]:
+        """The matches of each branch, where they are kept."""
+        return [] if self._kept is None else list(self._kept.branches())
 
     def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
         """Find matches of what has come, before an instant asks for them."""

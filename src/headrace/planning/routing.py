@@ -1,0 +1,176 @@
+"""In which order new matches are joined with what is known: the cheapest way under current figures.
+
+Each part that matches must still meet is a leg. What a leg costs is what has to be looked at and
+what is found; how many a match meets there follows from how many there are and how many differ. The
+least cost of a set of legs is that of the best last leg after the best way through the others, as
+dynamic programming finds it from the bottom up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+Names = frozenset[str]
+
+_MOST_LEGS: Final = 6
+"""Of more legs than these, always the next is chosen that costs least."""
+_WORTH_IT: Final = 0.8
+"""Another way is taken only if it costs less than so much of the one that was taken before."""
+_MOST_CHANGES: Final = 100
+_NO_SHARED: Final = 1e9
+"""Matches that share nothing with a leg meet all of it: that comes last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A part that matches are joined with.
+
+    Attributes:
+        names: the columns that it binds.
+        fan_out: how many a match meets there that agrees on some columns.
+        look: what it costs to look at it at all, in rows.
+    """
+
+    names: Names
+    fan_out: Callable[[Names], float]
+    look: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is new.
+
+    Attributes:
+        names: the columns that it binds.
+        rows: how many there are.
+        meets: how many of each leg these very matches meet, where that is known; else it follows
+            from averages.
+    """
+
+    names: Names
+    rows: float
+    meets: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The order in which legs are taken, and what that is expected to cost, in rows."""
+
+    legs: tuple[int, ...]
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A route that was left for another, and what both were expected to cost then."""
+
+    pattern: int
+    before: Route
+    after: Route
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """How many matches there are expected after some legs, however they were taken."""
+
+    start: Start
+    legs: Sequence[Leg]
+    _known: dict[frozenset[int], float] = field(default_factory=dict)
+
+    def of(self, taken: frozenset[int]) -> float:
+        if not taken:
+            return self.start.rows
+        if taken not in self._known:
+            ways = (self.of(taken - {last}) * self._met(taken - {last}, last) for last in taken)
+            self._known[taken] = min(ways)
+        return self._known[taken]
+
+    def shared(self, taken: frozenset[int], number: int) -> Names:
+        """The columns of a leg that are bound after some others."""
+        bound = self.start.names.union(*(self.legs[each].names for each in taken))
+        return bound & self.legs[number].names
+
+    def _met(self, taken: frozenset[int], number: int) -> float:
+        shared = self.shared(taken, number)
+        if number in self.start.meets and shared <= self.start.names:
+            return self.start.meets[number] / max(1.0, self.start.rows)
+        return self.legs[number].fan_out(shared)
+
+    def cost(self, taken: frozenset[int], number: int) -> float:
+        """What it costs to take a leg after some others: what is looked at, and what is found."""
+        rows, found = self.of(taken), self.of(taken | {number})
+        if not self.shared(taken, number):
+            return _NO_SHARED * (1.0 + rows)
+        return self.legs[number].look + rows + found
+
+
+def cost_of(start: Start, legs: Sequence[Leg], order: Sequence[int]) -> float:
+    """What it costs to take legs in some order."""
+    sizes = _Sizes(start, legs)
+    return sum(sizes.cost(frozenset(order[:place]), number) for place, number in enumerate(order))
+
+
+def cheapest(start: Start, legs: Sequence[Leg]) -> Route:
+    """The best order of all legs.
+
+    >>> many, few = Leg(frozenset("ab"), lambda _: 50.0), Leg(frozenset("ab"), lambda _: 2.0)
+    >>> cheapest(Start(frozenset("a"), 1, {0: 50.0, 1: 2.0}), [many, few]).legs
+    (1, 0)
+    """
+    sizes = _Sizes(start, legs)
+    if len(legs) > _MOST_LEGS:
+        return _one_by_one(sizes)
+    best: dict[frozenset[int], Route] = {frozenset(): Route((), 0.0)}
+    for _ in legs:
+        longer: dict[frozenset[int], Route] = {}
+        for taken, route in best.items():
+            for number in range(len(legs)):
+                if number in taken:
+                    continue
+                cost = route.cost + sizes.cost(taken, number)
+                known = longer.get(taken | {number})
+                if known is None or cost < known.cost:
+                    longer[taken | {number}] = Route((*route.legs, number), cost)
+        best = longer
+    [route] = best.values()
+    return route
+
+
+def _one_by_one(sizes: _Sizes) -> Route:
+    order: tuple[int, ...] = ()
+    total = 0.0
+    left = set(range(len(sizes.legs)))
+    while left:
+        taken = frozenset(order)
+        costs = {number: sizes.cost(taken, number) for number in left}
+        number = min(left, key=lambda each: (costs[each], each))
+        left.remove(number)
+        order, total = (*order, number), total + costs[number]
+    return Route(order, total)
+
+
+class Router:
+    """Chooses routes, and does not leave one for another that is hardly better."""
+
+    def __init__(self) -> None:
+        """Begin with no route."""
+        self._routes: dict[int, tuple[int, ...]] = {}
+        self.changes: list[Change] = []
+
+    def route(self, pattern: int, start: Start, legs: Sequence[Leg]) -> tuple[int, ...]:
+        """The order in which legs are taken from what is new of a pattern."""
+        if len(legs) <= 1:
+            return tuple(range(len(legs)))
+        best = cheapest(start, legs)
+        known = self._routes.get(pattern)
+        if known == best.legs:
+            return known
+        if known is not None and len(known) == len(legs):
+            before = Route(known, cost_of(start, legs, known))
+            if best.cost >= _WORTH_IT * before.cost:
+                return known
+            self.changes = [*self.changes[1 - _MOST_CHANGES :], Change(pattern, before, best)]
+        self._routes[pattern] = best.legs
+        return best.legs
