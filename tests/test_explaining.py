@@ -53,11 +53,22 @@ def test_what_was_seen_stands_beside_what_was_estimated(data: list[str]) -> None
 def test_static_data_alone_are_counted(data: list[str]) -> None:
     found = operators(*data[2:])
     assert (found[NAMED]["estimated"], found[NAMED]["seen"]) == (7, None)
-    assert "evaluations" not in explained(*data[2:])
+    assert "passes" not in explained(*data[2:])
 
 
 def test_without_data_nothing_is_known() -> None:
     assert operators()[NAMED]["estimated"] == 1_000
+
+
+def test_what_was_not_looked_at_is_said(data: list[str], tmp_path: Path) -> None:
+    (tmp_path / "s.tnq").write_text(f"{STREAM}5000\tno statement\n")
+    assert "1 elements were rejected" in explained(*data)
+
+
+def test_a_graph_goes_without_data(data: list[str]) -> None:
+    result = CliRunner().invoke(app, ["explain", QUERY, "--graph", "operators", *data])
+    assert result.exit_code == 2
+    assert "go with text and JSON" in result.output
 
 
 @pytest.mark.parametrize(
@@ -68,7 +79,29 @@ def test_without_data_nothing_is_known() -> None:
         (("strategy=incremental",), "incremental: a match is found when its last triple comes"),
         (("report=on-arrival",), "incremental: a match is found when its last triple comes"),
         (("report=on-change",), "because report=on-change"),
+        (("report=on-change", "strategy=incremental"), "a run is refused"),
     ],
 )
 def test_the_strategy_and_its_reason_are_shown(settings: tuple[str, ...], wanted: str) -> None:
     assert wanted in explained(*(part for each in settings for part in ("--set", each)))
+
+
+def test_json_has_the_strategy_and_the_parts() -> None:
+    shown = json.loads(explained("--format", "json"))
+    assert shown["strategy"].startswith("snapshot")
+    assert shown["evaluated"]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("?x <http://x/at> ?p . FILTER(?p > 1)", ["streaming view", "comprehensive"]),
+        ("{ ?x <http://x/at> ?p } UNION { ?x <http://x/on> ?p }", []),
+        ("?x <http://x/at> ?p OPTIONAL { ?x <http://x/name> ?n }", []),
+        ("?x <http://x/at> ?p MINUS { ?x <http://x/name> ?n }", []),
+    ],
+)
+def test_only_conjunctions_have_the_pieces_of_the_paper(body: str, wanted: list[str]) -> None:
+    text = f"SELECT * FROM STREAM <http://x/s> [RANGE 2s STEP 2s] WHERE {{ {body} }}"
+    result = CliRunner().invoke(app, ["explain", text, "--format", "json"])
+    assert [each["piece"] for each in json.loads(result.output)["pieces"]] == wanted

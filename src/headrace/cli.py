@@ -132,7 +132,7 @@ def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) 
                 typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
             problem = _unsupported(parsed)
             if problem is not None:
-                typer.echo(_indented(f"note: this release cannot run it: {problem}"))
+                typer.echo(_indented(f"note: {problem}"))
     if wrong:
         typer.echo(f"{wrong} of {len(queries)} wrong", err=True)
         raise typer.Exit(WRONG_QUERY)
@@ -449,7 +449,9 @@ def _unsupported(parsed: Parsed) -> str | None:
         if parsed.query.is_continuous:
             make_plan(parsed.query, source=parsed.source)
     except QueryError as error:
-        return error.problem
+        return f"this release cannot run it: {error.problem}"
+    except SettingError as error:
+        return f"it cannot be run so: {error}"
     return None
 
 

@@ -47,7 +47,7 @@ def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING
     Where there is something to run it over, text and JSON have what was seen of it.
 
     Raises:
-        SettingError: a graph is asked for as JSON.
+        SettingError: a graph is asked for as JSON, or over data.
     """
     if form == "json":
         if graph is not None:
@@ -55,11 +55,13 @@ def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING
         return _json(parsed, over.run(parsed))
     if form == "text" and graph is None:
         return _text(parsed, over.run(parsed))
+    if over.streams or over.static:
+        raise SettingError("--stream and --static go with text and JSON, not with a graph")
     return drawn(parsed.query, GraphKind(graph or GraphKind.OPERATORS), GraphForm(form))
 
 
 def _json(parsed: Parsed, run: Run | None) -> str:
-    notes = [note.text for note in parsed.notes]
+    notes = [note.text for note in parsed.notes] + list(run.notes if run else ())
     shown = as_json(parsed.query, parsed.dialect, parsed.profile.name, run)
     return json.dumps({**shown, "notes": notes}, indent=2) + "\n"
 
@@ -67,6 +69,7 @@ def _json(parsed: Parsed, run: Run | None) -> str:
 def _text(parsed: Parsed, run: Run | None) -> str:
     shown = [as_text(parsed.query, parsed.dialect, parsed.profile.name, run)]
     shown += [f"\nnote: {note.text}\n{note.at}".rstrip() for note in parsed.notes]
+    shown += [f"\nnote: {note}" for note in (run.notes if run else ())]
     return "\n".join(shown) + "\n"
 
 

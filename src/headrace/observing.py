@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.dialects import Parsed
@@ -49,7 +49,17 @@ def observed(
     kernel.around = replace(kernel.around, observe=note)
     [plan] = engine.plans()
     engine.run(once=True)
-    return Run(plan.pattern, seen, counts)
+    return Run(plan.pattern, seen, counts, tuple(_noticed(engine)))
+
+
+def _noticed(engine: Engine) -> Iterator[str]:
+    """What of the data was not looked at."""
+    if engine.rejected:
+        first = engine.rejected[0]
+        yield f"{len(engine.rejected):,} elements were rejected; the first: {first.reason}"
+    for name, query in engine.queries.items():
+        if query.error:
+            yield f"'{name}' stopped: {query.error}"
 
 
 def _counted(static: Store) -> Counts:

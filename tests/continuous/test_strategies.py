@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.errors import UnsupportedError
+from headrace.errors import SettingError
 from headrace.testing import Played, play
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
@@ -37,7 +37,7 @@ def test_what_is_new_is_enough(case: Case, live: bool, more: st.DataObject) -> N
     whole = played(case, "snapshot", None, live=live)
     try:
         found = played(case, "incremental", cuts, live=live)
-    except UnsupportedError:
+    except SettingError:
         found = played(case, "auto", cuts, live=live)
     assert found.evaluations == whole.evaluations
     assert found.errors == whole.errors

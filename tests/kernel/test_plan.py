@@ -17,7 +17,7 @@ from headrace.algebra.reporting import (
 )
 from headrace.algebra.windows import NowWindow, TimeWindow
 from headrace.dialects import parse
-from headrace.errors import QueryError, UnsupportedError
+from headrace.errors import QueryError, SettingError, UnsupportedError
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.terms import Iri
@@ -63,13 +63,17 @@ def test_a_plan_can_be_pickled_and_known_again() -> None:
 @pytest.mark.parametrize(
     ("choices", "named"),
     [
-        ({"strategy": Strategy.INCREMENTAL, "report": OnChange()}, "strategy=incremental"),
         ({"scope": Scope.MATCH}, "scope=match"),
     ],
 )
 def test_choices_that_cannot_be_run_are_named(choices: dict[str, object], named: str) -> None:
     with pytest.raises(UnsupportedError, match=named):
         make_plan(with_semantics(**choices))
+
+
+def test_a_strategy_that_cannot_be_had_is_a_wrong_setting() -> None:
+    with pytest.raises(SettingError, match="strategy=incremental cannot be had"):
+        make_plan(with_semantics(strategy=Strategy.INCREMENTAL, report=OnChange()))
 
 
 def test_windows_that_have_no_meaning_together_are_refused() -> None:

@@ -123,7 +123,7 @@ class Seen:
     """What was counted of an operator, over all evaluations.
 
     Attributes:
-        times: how often it was evaluated.
+        times: in how many passes it was evaluated, each of which is for many instants.
         rows: how many solutions it had.
         seconds: how long that took, with what it reads.
     """
@@ -142,11 +142,13 @@ class Run:
         seen: what was seen of its operators and triple patterns, by their identities; nothing if
             it was not run.
         counts: how many static statements there are with each predicate.
+        notes: what else was noticed, for who reads the figures.
     """
 
     pattern: Operator
     seen: Mapping[int, Seen] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
@@ -188,6 +190,8 @@ def _strategy_text(plan: Plan) -> str:
     obstacle, asked = plan.matching.obstacle, plan.semantics.strategy
     if asked is Strategy.SNAPSHOT:
         return f"{whole}, as it was told to"
+    if obstacle is not None and asked is Strategy.INCREMENTAL:
+        return f"incremental, which cannot be had: {obstacle}; a run is refused"
     if obstacle is not None:
         return f"{whole}, because {obstacle}"
     if asked is Strategy.INCREMENTAL or isinstance(plan.semantics.report, OnArrival):
@@ -210,7 +214,7 @@ def _table(pattern: Operator, run: Run | None) -> Iterator[str]:
     lines = list(tree(pattern if run is None else run.pattern))
     shown = ["  " * line.depth + line.label for line in lines]
     width = min(max(map(len, shown)), _WIDEST) + 2
-    seen = f"{'seen':>12}{'evaluations':>13}{'ms':>10}" if run is not None and run.seen else ""
+    seen = f"{'seen':>12}{'passes':>13}{'ms':>10}" if run is not None and run.seen else ""
     head = f"{'estimated':>10}{seen}"
     yield f"{'to be done':{width}}{head}"
     for line, name in zip(lines, shown, strict=True):
@@ -291,7 +295,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             "certain": sorted(each.name for each in certain(query.pattern)),
             "possible": sorted(each.name for each in possible(query.pattern)),
         },
-        "partition_key": _key_json(query),
+        **_ways_json(query),
         "stages": [
             {"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)},
             *(_stage_json(stage) for stage in stages),
@@ -304,7 +308,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
 def _stage_json(stage: Stage) -> dict[str, Any]:
     return {
         "stage": stage.rule.name,
-        "equation": stage.rule.equation,
+        "equation": " ".join(stage.rule.equation.split()),
         "algebra": show(stage.pattern, width=1_000_000),
     }
 
@@ -318,14 +322,22 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
             "operator": line.label,
             "estimated": estimated(operator, {} if run is None else run.counts),
             "seen": None if found is None else found.rows,
-            "evaluations": None if found is None else found.times,
+            "passes": None if found is None else found.times,
             "milliseconds": None if found is None else found.seconds * 1000,
         }
 
 
-def _key_json(query: Query) -> str | None:
-    key = partitioning(sketch_of(query)).key if query.is_continuous else None
-    return None if key is None else key.name
+def _ways_json(query: Query) -> dict[str, Any]:
+    """By what a query is evaluated, and in which parts."""
+    if not query.is_continuous:
+        return {"strategy": None, "evaluated": None, "partition_key": None}
+    plan = sketch_of(query)
+    found = partitioning(plan)
+    return {
+        "strategy": " ".join(_strategy_text(plan).split()),
+        "evaluated": _parts_text(found),
+        "partition_key": None if found.key is None else found.key.name,
+    }
 
 
 def _window_json(window: WindowDeclaration) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def _obstacle(query: Query, pattern: Operator, windows: Sequence[PlannedWindow])
         return "what a count window holds is not known before others have come"
     timed = query.semantics.contents is Contents.TIMED
     if timed and any(window.in_default_graph for window in windows):
-        return "contents=timed is looked at together with static data"
+        return "contents=timed counts triples that static data may have too as a whole"
     if isinstance(report, OnChange):
         return "report=on-change looks at windows that have not closed"
     now = any(isinstance(window.frame, NowWindow) for window in windows)
@@ -199,8 +199,12 @@ class _Search:
         match operator:
             case Window(Iri() as name, source, None) if place == _Place():
                 return self.cores(source, _Place(name))
-            case Bgp() | Graph() | Window():
-                self.obstacle = type(operator).__name__.upper()
+            case Bgp():
+                self.obstacle = "a property path" if operator.patterns else "an empty pattern"
+                return None
+            case Graph() | Window():
+                several = "graphs" if isinstance(operator, Graph) else "windows"
+                self.obstacle = f"a pattern in each of several {several}"
                 return None
         found: list[Core] = []
         for each in inputs(operator):

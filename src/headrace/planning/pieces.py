@@ -1,71 +1,162 @@
 """A query in the pieces that C-SPARQL evaluates: what is static, what streams, and how they meet.
 
-The static query and the streaming view are evaluated apart, their join with the conditions between
-them is the comprehensive view, and each aggregate is joined to it by its keys.
+The static query and the streaming views are evaluated apart, their join with the conditions between
+them is the comprehensive view, and each aggregate is joined to it by its keys. Where alternatives,
+OPTIONAL, MINUS or subqueries stand between patterns, a query has no such pieces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from headrace.algebra.expressions import TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
+    Distinct,
+    Extend,
     Filter,
+    Graph,
     Group,
+    Join,
     Operator,
+    OrderBy,
+    Project,
+    Reduced,
+    Slice,
+    Union,
+    Window,
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.scope import possible_in_order
 from headrace.algebra.walk import conjuncts, inputs, within
 from headrace.planning.tree import call_text, text
+from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.sources import Origin
 
 Piece = tuple[str, str]
 """What a piece is called, and what it says."""
+Pattern = TriplePattern | PathPattern
+Views = dict[Iri | None, list[Pattern]]
+"""What is matched in each window; what is matched in all of them is under none."""
 
 
 def pieces(query: Query) -> Iterator[Piece]:
-    """The pieces of a query."""
-    known = Known.of(query)
-    static = list(_patterns(query.pattern, known, Origin.STATIC))
-    streaming = list(_patterns(query.pattern, known, Origin.STREAM))
-    ours, theirs = _variables(static), _variables(streaming)
+    """The pieces of a query, if it has such."""
+    pattern = _conjunction(query.pattern)
+    if pattern is None:
+        return
+    static: list[Pattern] = []
+    views: Views = {}
+    _collect(pattern, Known.of(query), None, static, views)
+    ours = _variables(static)
     if static:
         graphs = " ".join(f"<{graph.value}>" for graph in query.dataset.default)
         yield "static query", f"SELECT DISTINCT {_names(ours)} {_from(graphs)}{_group(static)}"
-    if streaming:
-        streams = dict.fromkeys(text(window.stream) for window in query.windows)
-        yield (
-            "streaming view",
-            f"SELECT {_names(theirs)} {_from(' '.join(streams))}{_group(streaming)}",
-        )
+    for window, patterns in views.items():
+        shown = f"SELECT {_names(_variables(patterns))} {_from(_streams(query, window))}"
+        yield "streaming view", f"{shown}{_group(patterns)}"
+    yield from _comprehensive(pattern, static, views)
+    yield from _aggregations(pattern)
+
+
+def _conjunction(operator: Operator) -> Operator | None:
+    """A pattern whose parts must all match, under its modifiers; None if it is of another sort.
+
+    What is looked for in streams and in static graphs alike is what streams bring.
+    """
+    match operator:
+        case Bgp():
+            return operator
+        case Union(branches) if len({_bare(each) for each in branches}) == 1:
+            streaming = [each for each in branches if isinstance(each, Window)]
+            return streaming[0] if streaming else None
+        case Join(left, right):
+            ours, theirs = _joinable(left), _joinable(right)
+            return None if ours is None or theirs is None else Join(ours, theirs)
+        case (
+            Filter(_, source)
+            | Graph(_, source)
+            | Window(_, source)
+            | Annotate(source)
+            | Group(source)
+            | Extend(source)
+            | OrderBy(source)
+            | Project(source)
+            | Distinct(source)
+            | Reduced(source)
+            | Slice(source)
+        ):
+            below = _conjunction(source)
+            return None if below is None else replace(operator, input=below)
+        case _:
+            return None
+
+
+def _joinable(operator: Operator) -> Operator | None:
+    """The same of a part of a join, where nothing may be modified."""
+    plain = (Bgp, Join, Filter, Graph, Window, Union)
+    below = _conjunction(operator)
+    if below is None or not all(isinstance(each, plain) for each in within(below)):
+        return None
+    return below
+
+
+def _bare(operator: Operator) -> Operator:
+    """A pattern without where it is matched and what is asked of it."""
+    while isinstance(operator, Filter | Graph | Window):
+        operator = operator.input
+    return operator
+
+
+def _collect(
+    operator: Operator, known: Known, window: Iri | None, static: list[Pattern], views: Views
+) -> None:
+    """Put triple patterns apart by where their matches are expected."""
+    if isinstance(operator, Bgp):
+        for each in operator.patterns:
+            if known.expected(each) is Origin.STREAM:
+                views.setdefault(window, []).append(each)
+            else:
+                static.append(each)
+    if isinstance(operator, Window) and isinstance(operator.name, Iri):
+        window = operator.name
+    for source in inputs(operator):
+        _collect(source, known.inside(operator), window, static, views)
+
+
+def _streams(query: Query, window: Iri | None) -> str:
+    """The streams of a window, or of all."""
+    chosen = [each for each in query.windows if window is None or each.name == window]
+    return " ".join(dict.fromkeys(text(each.stream) for each in chosen))
+
+
+def _comprehensive(pattern: Operator, static: list[Pattern], views: Views) -> Iterator[Piece]:
+    """How the others meet."""
+    parts = [("the static query", _variables(static))] if static else []
+    number = len(views)
+    for place, patterns in enumerate(views.values()):
+        which = "the streaming view" if number == 1 else f"streaming view {place + 1}"
+        parts.append((which, _variables(patterns)))
     conditions = [
         text(part)
-        for operator in within(query.pattern)
+        for operator in within(pattern)
         if isinstance(operator, Filter)
         for part in conjuncts(operator.condition)
     ]
-    if static and streaming:
-        shared = [each for each in theirs if each in ours]
-        how = f"on {_names(shared)}" if shared else "all with all"
-        tested = f", where {' and '.join(conditions)}" if conditions else ""
-        yield "comprehensive", f"the static query joined with the streaming view {how}{tested}"
-    elif conditions:
-        yield "comprehensive", f"where {' and '.join(conditions)}"
-    yield from _aggregations(query.pattern)
-
-
-def _patterns(
-    operator: Operator, known: Known, origin: Origin
-) -> Iterator[TriplePattern | PathPattern]:
-    if isinstance(operator, Bgp):
-        yield from (each for each in operator.patterns if known.expected(each) is origin)
-    for source in inputs(operator):
-        yield from _patterns(source, known.inside(operator), origin)
+    if len(parts) <= 1 and not conditions:
+        return
+    mentioned = [each for _, variables in parts for each in variables]
+    shared = [each for each in dict.fromkeys(mentioned) if mentioned.count(each) > 1]
+    said = " joined with ".join(name for name, _ in parts)
+    if len(parts) > 1:
+        said += f" on {_names(shared)}" if shared else ", all with all"
+    if conditions:
+        said += f", where {' and '.join(conditions)}"
+    yield "comprehensive", said
 
 
 def _variables(patterns: list[TriplePattern | PathPattern]) -> list[Variable]:
@@ -92,13 +183,22 @@ def _written(pattern: TriplePattern | PathPattern) -> str:
 
 
 def _aggregations(pattern: Operator) -> Iterator[Piece]:
+    shown = {
+        each.expression: each.variable
+        for each in within(pattern)
+        if isinstance(each, Extend) and isinstance(each.expression, Variable)
+    }
     for operator in within(pattern):
         match operator:
             case Annotate(_, annotations):
                 for each in annotations:
                     call = call_text(each.variable, each.aggregate)
-                    by = _names(each.keys) if each.keys else "nothing"
-                    yield "aggregation", f"{call} by {by}, as an outer join on these keys"
+                    yield "aggregation", f"{call}{_by(each.keys)}, as an outer join on these keys"
             case Group(_, keys, aggregates):
-                calls = ", ".join(call_text(*each) for each in aggregates)
-                yield "aggregation", f"{calls or 'groups'} by {_names(keys) if keys else 'nothing'}"
+                named = [(shown.get(variable, variable), call) for variable, call in aggregates]
+                calls = ", ".join(call_text(*each) for each in named)
+                yield "aggregation", f"{calls or 'groups'}{_by(keys)}"
+
+
+def _by(keys: tuple[Variable, ...]) -> str:
+    return f" by {_names(keys)}" if keys else " of all together"

@@ -30,7 +30,7 @@ from headrace.algebra.windows import (
     TimeWindow,
     WindowDeclaration,
 )
-from headrace.errors import Source, UnsupportedError
+from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
 from headrace.rdf.terms import Iri
@@ -155,11 +155,9 @@ def make_plan(
     pattern = optimised(query, rules=rules)
     plan = Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
-        raise UnsupportedError(
-            f"strategy=incremental cannot be had: {plan.matching.obstacle}",
-            source,
-            query.windows[0].span,
-            hint="leave strategy=auto, which is incremental where that can be had",
+        raise SettingError(
+            f"strategy=incremental cannot be had for '{name}': {plan.matching.obstacle}; "
+            "leave strategy=auto, which is incremental where that can be had"
         )
     return plan
 

@@ -204,7 +204,7 @@ class TermTranslator:
             raise self.wrong(
                 f"unknown unit of time '{shortened(unit)}'",
                 unit,
-                hint + "units are ns, ms, s, m, h and d",
+                hint + "units are ns, us, ms, s, m, h and d",
             )
         return unit_duration(number, unit)
 
