@@ -119,6 +119,8 @@ def interrupted(error: BaseException | None) -> bool:
 @app.command()
 def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) -> None:
     """Parse and validate queries, and say which semantics they run with."""
+    from headrace.options import unsupported  # noqa: PLC0415
+
     wrong = 0
     for query in queries:
         try:
@@ -130,7 +132,7 @@ def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) 
             typer.echo(f"{parsed.source.name}: {summary(parsed)}")
             for note in parsed.notes:
                 typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
-            problem = _unsupported(parsed)
+            problem = unsupported(parsed)
             if problem is not None:
                 typer.echo(_indented(f"note: {problem}"))
     if wrong:
@@ -439,20 +441,6 @@ def summary(parsed: Parsed) -> str:
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
         f" reports {report_text(semantics.report)}, emits {semantics.emit}"
     )
-
-
-def _unsupported(parsed: Parsed) -> str | None:
-    """What of a right query cannot be run yet."""
-    from headrace.planning.plan import make_plan  # noqa: PLC0415
-
-    try:
-        if parsed.query.is_continuous:
-            make_plan(parsed.query, source=parsed.source)
-    except QueryError as error:
-        return f"this release cannot run it: {error.problem}"
-    except SettingError as error:
-        return f"it cannot be run so: {error}"
-    return None
 
 
 class failing:  # noqa: N801 - reads as `with failing():`

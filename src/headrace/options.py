@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headrace.errors import SettingError
+from headrace.algebra.expressions import FunctionCall
+from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.dialects import Parsed
+from headrace.errors import QueryError, SettingError
 
 
 def streams_of(options: list[str]) -> dict[str, list[str]]:
@@ -36,3 +39,23 @@ def static_file(text: str) -> tuple[str | None, Path]:
         return None, Path(text)
     name, _, file = text.rpartition("=")
     return name.removeprefix("<").removesuffix(">"), Path(file)
+
+
+def unsupported(parsed: Parsed) -> str | None:
+    """What of a right query cannot be run, and why."""
+    from headrace.functions.table import Functions  # noqa: PLC0415 - it takes time to load
+    from headrace.planning.plan import make_plan  # noqa: PLC0415 - likewise
+
+    for operator in everywhere(parsed.query.pattern):
+        for call in (part for each in expressions(operator) for part in parts(each)):
+            problem = Functions().problem(call) if isinstance(call, FunctionCall) else None
+            if problem is not None:
+                return f"this release cannot run it: {problem}"
+    try:
+        if parsed.query.is_continuous:
+            make_plan(parsed.query, source=parsed.source)
+    except QueryError as error:
+        return f"this release cannot run it: {error.problem}"
+    except SettingError as error:
+        return f"it cannot be run so: {error}"
+    return None
