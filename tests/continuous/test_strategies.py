@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import SettingError
+from headrace.kernel import contents, incremental, lookup, matches, snapshot, strategy
 from headrace.testing import Played, play
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
@@ -18,12 +20,28 @@ CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def played(case: Case, strategy: str, batches: Steps | int | None, *, live: bool = False) -> Played:
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
+    """Let small streams reach what only large ones do else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strategy, "_WORTH_IT", 1)
+        patch.setattr(strategy, "_AT_LEAST", 3)
+        patch.setattr(incremental, "_FEW", 1)
+        patch.setattr(matches, "_SMALL", 0)
+        patch.setattr(matches, "_GROWN", 1.1)
+        patch.setattr(lookup, "_LARGE", 2)
+        patch.setattr(lookup, "_FEW", 0.1)
+        patch.setattr(contents, "BLOCK_ROWS", 60)
+        patch.setattr(snapshot, "_MUCH_MORE", 0)
+        yield
+
+
+def played(case: Case, how: str, batches: Steps | int | None, *, live: bool = False) -> Played:
     return play(
         [case.text],
         case.inputs,
         static=case.static,
-        settings={**case.settings, "strategy": strategy},
+        settings={**case.settings, "strategy": how},
         dialect=case.dialect,
         batches=batches,
         live=live,

@@ -79,7 +79,7 @@ def changes(
         previous: the answer before the first of them.
     """
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
-    begun = rows.filter(pl.col(FIRST) == 0).select(pl.lit(0, pl.Int64).alias(INSTANT), *names)
+    begun = rows.filter(pl.col(FIRST) == 0).select(pl.col(FIRST).alias(INSTANT), *names)
     at_first, last = emitted(Answers(begun, 1), emit, previous)
     if number == 1:
         return at_first, last
@@ -93,8 +93,8 @@ def changes(
     net = pl.concat([entered, left]).group_by(INSTANT, *names).agg(pl.col(_COUNT).sum())
     net = net.filter(pl.col(_COUNT) > 0)
     later = net.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode(INSTANT, *names)
-    final = rows.filter(pl.col(LAST) == number - 1)
-    counted = _counted(final.select(pl.lit(0, pl.Int64).alias(INSTANT), *names))
+    final = rows.filter(pl.col(LAST) == number - 1).select(pl.col(LAST).alias(INSTANT), *names)
+    counted = _counted(final)
     return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), counted.drop(INSTANT)
 
 

@@ -176,13 +176,15 @@ def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
     evaluation = _Evaluation(matched, around, lambda *_: None, None)
     surroundings = evaluation._surroundings(0, 1, matched.windows(0, 1))
     number = lasting.height
-    surroundings = replace(surroundings, given=given, instants=range(number))
+    moment = date_time(int(matched.instants.times[0]))  # nothing that is computed depends on it
+    surroundings = replace(
+        surroundings, given=given, instants=range(number), moment=lambda _: moment
+    )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)
     frame = answer_frame(plan.query, found, range(number), around.dictionary)
-    return frame.drop(INSTANT).with_columns(
-        lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)
-    )
+    numbers = [lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)]
+    return frame.with_columns(numbers).drop(INSTANT)
 
 
 def finished(

@@ -99,11 +99,10 @@ class Incremental:
         for matches in self.branches():
             matches.take(arrived, floor, asking)
 
-    def over(self) -> None:
+    def over(self, schedule: Schedule) -> None:
         """All instants of a step have been looked at."""
-        if self._seen.ordered:
-            for matches in self.branches():
-                matches.over()
+        for matches in self.branches():
+            matches.over(_floor(schedule))
 
     def is_close_behind(self, schedule: Schedule, width: int) -> bool:
         """Whether time has gone on by no more than so much in what is new."""

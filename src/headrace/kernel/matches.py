@@ -164,13 +164,17 @@ class _Memory:
     def height(self) -> int:
         return 0 if self.frame is None else self.frame.height
 
-    def add(self, new: pl.DataFrame, floor: int) -> None:
-        """Take matches whose turns are over."""
+    def add(self, new: pl.DataFrame) -> None:
+        """Take more."""
         if self.frame is None:
             self.frame = new
-            return
-        if new.height:
+        elif new.height:
             self.frame = pl.concat([self.frame, new])
+
+    def tidy(self, floor: int) -> None:
+        """Now and then drop what is over and put together what is the same; no turn may be on."""
+        if self.frame is None:
+            return
         if self.frame.height > max(_SMALL, _GROWN * self.ordered):
             self.frame = united(from_on(self.frame, floor))
             self.ordered = self.frame.height
@@ -358,7 +362,7 @@ class Matches:
             assert first.always is not None, "all have static data"
             start = first.always.frame.with_columns(ALWAYS)
             found = self._along(_STATIC, start, others, NEVER, asking)
-            self.memory.add(found, NEVER)
+            self.memory.add(found)
 
     def take(
         self,
@@ -383,14 +387,24 @@ class Matches:
                 operands = [*others, *self.static]
                 found.append(self._along(number, delta, operands, floor, asking))
         for matches in found:
-            self.memory.add(matches, floor)
+            self.memory.add(matches)
         for pattern, delta in zip(self.patterns, new, strict=True):
-            pattern.memory.add(in_past(delta), floor)
+            pattern.memory.add(in_past(delta))
+            pattern.memory.tidy(floor)
 
-    def over(self) -> None:
+    def ids(self) -> Iterator[pl.Series]:
+        """All columns of terms that are kept."""
+        memories = [self.memory, *(pattern.memory for pattern in self.patterns)]
+        frames = [each.frame for each in memories if each.frame is not None]
+        frames += [each.always.frame for each in self.static if each.always is not None]
+        for frame in frames:
+            yield from (frame[name] for name in names_of(frame))
+
+    def over(self, floor: int) -> None:
         """The step in which the elements had their turns is over."""
         if self.memory.frame is not None:
             self.memory.frame = in_past(self.memory.frame)
+        self.memory.tidy(floor)
 
     def _along(
         self,

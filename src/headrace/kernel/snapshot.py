@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final, assert_never
@@ -127,7 +127,7 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
-    candidates = within(operator) if around.precomputes else ()
+    candidates = _without(operator, around.given) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -297,7 +297,7 @@ class _Snapshot:
         found: list[Solutions] = []
         static: list[Operator] = []
         patterns: list[TriplePattern | PathPattern] = []
-        for each in _operands(operator):
+        for each in _operands(operator, self.around.given):
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
             elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.given:
@@ -475,12 +475,21 @@ _SOME: Final = 2
 _MUCH_MORE: Final = 4
 
 
-def _operands(operator: Operator) -> list[Operator]:
+def _operands(operator: Operator, given: Collection[int]) -> list[Operator]:
     """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
     match operator:
         case Join(Service(), _) | Join(_, Service()):
             return [operator]
-        case Join(left, right):
-            return [*_operands(left), *_operands(right)]
+        case Join(left, right) if id(operator) not in given:
+            return [*_operands(left, given), *_operands(right, given)]
         case _:
             return [operator]
+
+
+def _without(operator: Operator, given: Collection[int]) -> list[Operator]:
+    """The operators of a pattern that read nothing of what is given: that is of some instants."""
+    return [
+        each
+        for each in within(operator)
+        if not given or not any(id(below) in given for below in within(each))
+    ]

@@ -10,7 +10,6 @@ import polars as pl
 
 from headrace.algebra.query import Construct, Describe
 from headrace.algebra.reporting import Emit, NonEmpty
-from headrace.errors import HeadraceError
 from headrace.kernel.answer import active_data
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
@@ -126,8 +125,8 @@ class Standing:
             return False
         try:
             rows = lasting_answers(matched, around)
-        except HeadraceError:
-            return False  # at which instant it is, and what to say of it, is found out otherwise
+        except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
+            return False
         number = len(matched.instants)
         changed, self.previous = changes(rows, number, self.plan.semantics.emit, self.previous)
         texts = self._texts(changed, matched, 0, number, around)

@@ -333,6 +333,7 @@ class Kernel:
         frames = [self.around.static.frame, *(log.statements for log in self.logs.values())]
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
+            used += query.matching.ids()
             if query.previous is not None:
                 names = [name for name in query.previous.columns if name.startswith("?")]
                 used += [query.previous[name].drop_nulls() for name in names]

@@ -16,11 +16,9 @@ import polars as pl
 from headrace.algebra.expressions import Expression
 from headrace.algebra.reporting import OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
-from headrace.errors import HeadraceError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
-from headrace.kernel.budget import BudgetError
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
@@ -63,6 +61,11 @@ class Matching:
         """The matches of each branch, where they are kept."""
         return [] if self._kept is None else list(self._kept.branches())
 
+    def ids(self) -> Iterator[pl.Series]:
+        """The terms in all that is kept: some are in no element."""
+        for each in self.matches:
+            yield from each.ids()
+
     def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
         """Find matches of what has come, before an instant asks for them."""
         if self._given_up or self._by_elements or not self._pays(logs):
@@ -71,8 +74,9 @@ class Matching:
             kept, asking = self._begun(around)
             if not kept.waits(schedule, logs):
                 kept.take(schedule, logs, None, asking)
-        except HeadraceError:
-            self._give_up()  # who evaluates it will say what is wrong with it
+                kept.over(schedule)
+        except Exception:  # noqa: BLE001 - who evaluates it will say what is wrong with it
+            self._give_up()
 
     def _pays(self, logs: Logs) -> bool:
         if self._kept is not None or self._asked is Strategy.INCREMENTAL:
@@ -95,14 +99,15 @@ class Matching:
                 kept, asking = self._begun(around)
                 until = None if run.cuts is None else int(run.cuts[-1])
                 kept.take(schedule, logs, until, asking)
-            except BudgetError:
+                matched = kept.at(run)
+            except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
                 self._give_up()
                 yield start, Held(self.plan, logs, instants.chosen(slice(start, None)))
                 return
-            yield start, kept.at(run)
+            yield start, matched
             start = stop
         if self._kept is not None:
-            self._kept.over()
+            self._kept.over(schedule)
 
     def _by_what_is_new(self, schedule: Schedule) -> bool:
         if self._given_up:

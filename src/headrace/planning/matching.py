@@ -240,7 +240,7 @@ class _Search:
                 return [branch for each in found for branch in each or ()]
             case Filter(condition, source):
                 return self._filtered(condition, source, place)
-            case Project(source, variables):
+            case Project(source, variables) if not isinstance(place.graph, Variable):
                 below = self._branches(source, place)
                 return None if below is None else [self._hidden(b, variables) for b in below]
             case Graph(name, source) if place.graph is None:
