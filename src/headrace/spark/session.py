@@ -24,6 +24,8 @@ LOOPBACK: Final = "127.0.0.1"
 TAIL: Final = 2_000
 """So many characters of Spark's own words are shown when it does not start."""
 
+_POOLS: Final = Path(__file__).with_name("pools.xml")
+
 SETTINGS: Final[Mapping[str, str]] = {
     # Spark's endpoints run code for whoever reaches them: nobody but this machine may.
     "spark.ui.enabled": "false",
@@ -40,7 +42,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Here the JVM only hands out work: compiling it as far as it can takes more time than it saves.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.scheduler.mode": "FAIR",
-    "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
+    # Java reads this file: from a package that is in an archive, jobs take turns.
+    **({"spark.scheduler.allocation.file": _POOLS.as_uri()} if _POOLS.is_file() else {}),
     "spark.speculation": "false",  # two attempts at one task would both write
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
