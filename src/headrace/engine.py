@@ -277,6 +277,10 @@ class Engine:
                     known = [*self._streams, *made]
                     near = nearest(stream.value, known)
                     hint = f"did you mean <{near}>?" if near else f"declared are {_names(known)}"
+                    if not known:
+                        hint = (
+                            f"say what it is with --stream {stream.value}=SOURCE or Engine.stream"
+                        )
                     problem = f"'{plan.name}' reads <{stream.value}>, which is no declared stream"
                     raise SettingError(f"{problem}; {hint}")
 

@@ -56,7 +56,8 @@ def evaluation_text(evaluation: Evaluation) -> str:
         for name, (opens, _) in evaluation.windows.items()
         if opens is not None
     ]
-    head = ", ".join([f"{evaluation.query} at {_clock(evaluation.at)}", *begun])
+    again = f" ({evaluation.seq + 1})" if evaluation.seq else ""  # of several at this moment
+    head = ", ".join([f"{evaluation.query} at {_clock(evaluation.at)}{again}", *begun])
     if evaluation.error is not None:
         return f"{head}: error: {evaluation.error}\n"
     if evaluation.skipped:
