@@ -45,7 +45,7 @@ long: $(STAMP)
 
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
-	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py
+	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py tests/continuous/test_strategies.py
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/rewrite/test_random_patterns.py tests/rewrite/test_random_queries.py
 
 pictures: $(STAMP)

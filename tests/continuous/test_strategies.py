@@ -16,7 +16,7 @@ from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
+CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
