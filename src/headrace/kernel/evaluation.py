@@ -13,13 +13,14 @@ from headrace.functions.table import Functions
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import FIRST, INSTANT, LAST, column
+from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.forms import answer_frame
 from headrace.kernel.incremental import Matched
 from headrace.kernel.instants import Instants
+from headrace.kernel.members import Apart, told_apart
 from headrace.kernel.scan import Share
 from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
 from headrace.kernel.solutions import Solutions, complete
@@ -147,18 +148,21 @@ class _Evaluation:
         surroundings = self._surroundings(start, stop, windows)
         surroundings = replace(surroundings, given=self.held.given(start, stop))
         found = evaluate(plan.pattern, data_of(seen, static), surroundings)
-        return answer_frame(plan.query, found, range(stop - start), around.dictionary)
+        instants = range(len(surroundings.instants))
+        frame = answer_frame(plan.query, found, instants, around.dictionary)
+        return told_apart(frame, len(plan.members)) if plan.members else frame
 
     def _surroundings(
         self, start: int, stop: int, windows: tuple[WindowContents, ...]
     ) -> Surroundings:
         plan, around, times = self.held.plan, self.around, self.held.instants.times
+        members = max(1, len(plan.members))
         return Surroundings(
             around.dictionary,
-            range(stop - start),
+            range((stop - start) * members),
             around.budget(),
             EvaluationContext(date_time(int(times[start])), functions=around.functions),
-            lambda number: date_time(int(times[start + number])),
+            lambda number: date_time(int(times[start + number // members])),
             label_of(plan, self.held.instants, start),
             around.service,
             windows,
@@ -166,11 +170,12 @@ class _Evaluation:
             self.share,
             plan.applies(PRECOMPUTE),
             around.observe,
+            apart=Apart.of(plan, range(stop - start)),
         )
 
 
 def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
-    """The answers of matches that each make their own: `first`, `last` and ids."""
+    """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
     plan = matched.plan
     given, lasting = matched.each()
     evaluation = _Evaluation(matched, around, lambda *_: None, None)
@@ -178,12 +183,12 @@ def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
     number = lasting.height
     moment = date_time(int(matched.instants.times[0]))  # nothing that is computed depends on it
     surroundings = replace(
-        surroundings, given=given, instants=range(number), moment=lambda _: moment
+        surroundings, given=given, instants=range(number), moment=lambda _: moment, apart=None
     )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)
     frame = answer_frame(plan.query, found, range(number), around.dictionary)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)]
+    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
     return frame.with_columns(numbers).drop(INSTANT)
 
 
@@ -207,11 +212,13 @@ def finished(
 
 
 def label_of(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:
-    """What tells an instant from any other; instants are numbered from a start."""
+    """What tells an instant of a query from any other; instants are numbered from a start."""
+    names = plan.members or (plan.name,)
 
     def label(number: int) -> bytes:
-        place = start + number
-        return f"{plan.name} {instants.times[place]} {instants.seqs[place]}".encode()
+        place, member = divmod(number, len(names))
+        time, seq = instants.times[start + place], instants.seqs[start + place]
+        return f"{names[member]} {time} {seq}".encode()
 
     return label
 

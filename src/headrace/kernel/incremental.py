@@ -34,6 +34,7 @@ from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.matches import Arrived, Asking, Matches
+from headrace.kernel.members import MEMBER, OF_MEMBER, is_hidden
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
@@ -56,8 +57,9 @@ class _Cored:
 
     @property
     def names(self) -> list[str]:
-        """The columns of its solutions."""
-        return sorted(column(each) for each in possible(self.core.operator))
+        """The columns of its solutions; where they are of members, which says it all."""
+        names = sorted(column(each) for each in possible(self.core.operator))
+        return [name for name in names if name == OF_MEMBER or not is_hidden(name)]
 
 
 class Incremental:
@@ -209,14 +211,20 @@ class Matched:
     def is_whole(self) -> bool:
         """Whether each match makes its own solutions, so that they last as long as it does."""
         selects = isinstance(self.plan.query.form, Select | Construct)
+        if self.plan.members and any(OF_MEMBER not in each.columns for each in self.found.values()):
+            return False  # a match of all members has to be told apart first
         return selects and self.plan.matching.is_whole(self.plan.pattern)
 
     def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
-        """Every match as if it were of an instant of its own, and how long it lasts."""
+        """Every match as if it were of an instant of its own, how long it lasts, and whose it is."""
         [(operator, frame)] = self.found.items()
         rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
-        matches = Solutions(frame.drop(FIRST, LAST).with_columns(rows), keyed=True)
-        return {operator: matches}, frame.select(FIRST, LAST)
+        if not self.plan.members:
+            matches = Solutions(frame.drop(FIRST, LAST).with_columns(rows), keyed=True)
+            return {operator: matches}, frame.select(FIRST, LAST)
+        own = frame.drop(FIRST, LAST, OF_MEMBER).with_columns(rows)
+        lasting = frame.select(FIRST, LAST, pl.col(OF_MEMBER).alias(MEMBER))
+        return {operator: Solutions(own, keyed=True)}, lasting
 
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""

@@ -62,10 +62,9 @@ class Memory:
 def memory_of(kernel: Kernel) -> Memory:
     """What a kernel remembers after a step."""
     queries = {
-        query.plan.name: QueryMemory(
-            query.progress, query.since, query.failure, query.previous, query.pace
-        )
+        plan.name: QueryMemory(query.progress, query.since, query.failure, previous, query.pace)
         for query in kernel.queries
+        for plan, previous in query.answered()
     }
     derived = {}
     for query in kernel.queries:

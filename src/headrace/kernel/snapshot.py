@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final, assert_never
 
@@ -57,6 +57,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
+from headrace.kernel.members import Apart, table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
@@ -66,6 +67,7 @@ from headrace.kernel.stamps import Stamps
 from headrace.planning.following import follows_graph
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
+from headrace.planning.sharing import Parameters
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
@@ -105,6 +107,7 @@ class Surroundings:
         precomputes: whether what is found in static data is remembered.
         observe: told what each operator and triple pattern has found, and in how many seconds.
         given: what is known already, by the identities of operators.
+        apart: what has solutions of several queries, if some are evaluated as one.
     """
 
     dictionary: Dictionary
@@ -120,6 +123,12 @@ class Surroundings:
     precomputes: bool = False
     observe: Observe | None = None
     given: Mapping[int, Solutions] = field(default_factory=dict)
+    apart: Apart | None = None
+
+    @property
+    def whole(self) -> Collection[int]:
+        """The operators that are looked at as they are, and not put together with others."""
+        return self.given if self.apart is None else {*self.given, *self.apart.operators}
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -127,7 +136,7 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
-    candidates = _without(operator, around.given) if around.precomputes else ()
+    candidates = _without(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -165,18 +174,23 @@ class _Snapshot:
         return found
 
     def _kept(self, operator: Operator) -> Solutions:
+        apart, budget = self.around.apart, self.around.budget
+        if apart is None or id(operator) not in apart.operators:
+            found = self._known(operator)
+        else:
+            below = replace(self.around, instants=apart.instants, apart=None)
+            found = apart.spread(replace(self, around=below)._known(operator), budget)
+        budget.check(found.height, type(operator).__name__.lower())
+        return found
+
+    def _known(self, operator: Operator) -> Solutions:
         beneath = self.static.beneath(operator, self.data)
         if id(operator) in self.around.given:
-            found = self.around.given[id(operator)]
-        elif beneath is None:
-            found = self._solutions(operator)
-        else:
-            over = self._over(beneath)
-            [found] = remembered(
-                beneath, (operator, self.wanted), lambda: [over._solutions(operator)]
-            )
-        self.around.budget.check(found.height, type(operator).__name__.lower())
-        return found
+            return self.around.given[id(operator)]
+        if beneath is None:
+            return self._solutions(operator)
+        over, key = self._over(beneath), (operator, self.wanted)
+        return remembered(beneath, key, lambda: [over._solutions(operator)])[0]
 
     def _solutions(self, operator: Operator) -> Solutions:
         instants, budget = self.around.instants, self.around.budget
@@ -206,6 +220,8 @@ class _Snapshot:
                 return self._filtered(condition, source)
             case Extend():
                 return self._extended(operator)
+            case Parameters():
+                return table_of(operator, self.around.dictionary)
             case Values(variables, rows):
                 return self._values(variables, rows)
             case Graph(name, source):
@@ -297,10 +313,10 @@ class _Snapshot:
         found: list[Solutions] = []
         static: list[Operator] = []
         patterns: list[TriplePattern | PathPattern] = []
-        for each in _operands(operator, self.around.given):
+        for each in _operands(operator, self.around.whole):
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
-            elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.given:
+            elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.whole:
                 patterns += each.patterns
             else:
                 found.append(self.solutions(each))
@@ -325,12 +341,12 @@ class _Snapshot:
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
         """The solutions that meet a chain of conditions, the innermost first."""
         conditions = conjuncts(condition)
-        while isinstance(source, Filter) and id(source) not in self.around.given:
+        while isinstance(source, Filter) and id(source) not in self.around.whole:
             conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
         match source:
             case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)) if (
-                id(source) not in self.around.given
+                id(source) not in self.around.whole
             ):
                 found = self._pattern(pattern, tuple(limits(conditions, object_)))
                 conditions = tuple(
@@ -475,21 +491,27 @@ _SOME: Final = 2
 _MUCH_MORE: Final = 4
 
 
-def _operands(operator: Operator, given: Collection[int]) -> list[Operator]:
+def _operands(operator: Operator, whole: Collection[int]) -> list[Operator]:
     """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
     match operator:
         case Join(Service(), _) | Join(_, Service()):
             return [operator]
-        case Join(left, right) if id(operator) not in given:
-            return [*_operands(left, given), *_operands(right, given)]
+        case Join(left, right) if id(operator) not in whole:
+            return [*_operands(left, whole), *_operands(right, whole)]
         case _:
             return [operator]
 
 
-def _without(operator: Operator, given: Collection[int]) -> list[Operator]:
+def _without(operator: Operator, around: Surroundings) -> list[Operator]:
     """The operators of a pattern that read nothing of what is given: that is of some instants."""
+    if not around.whole:
+        return list(within(operator))
+    apart = around.apart.operators if around.apart is not None else frozenset[int]()
     return [
         each
         for each in within(operator)
-        if not given or not any(id(below) in given for below in within(each))
+        if not any(
+            id(below) in around.given or (id(below) in apart and below is not each)
+            for below in within(each)
+        )
     ]

@@ -46,7 +46,11 @@ class Matching:
         self.plan = plan
         self._kept: Incremental | None = None
         self._static: Quads | None = None
-        self._given_up = not plan.matching.cores or self._asked is Strategy.SNAPSHOT
+        self._failed = False
+
+    @property
+    def _given_up(self) -> bool:
+        return self._failed or self._asked is Strategy.SNAPSHOT or not self.plan.matching.cores
 
     @property
     def _asked(self) -> Strategy:
@@ -100,7 +104,10 @@ class Matching:
                 until = None if run.cuts is None else int(run.cuts[-1])
                 kept.take(schedule, logs, until, asking)
                 matched = kept.at(run)
-            except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
+            except Exception:
+                if self.plan.members:
+                    raise  # which of them is at fault is found out first
+                # At which instant it is wrong is found out otherwise.
                 self._give_up()
                 yield start, Held(self.plan, logs, instants.chosen(slice(start, None)))
                 return
@@ -137,7 +144,7 @@ class Matching:
             yield stop
 
     def _give_up(self) -> None:
-        self._kept, self._given_up = None, True
+        self._kept, self._failed = None, True
 
     def _begun(self, around: Around) -> tuple[Incremental, Asking]:
         """The matches so far, and how more are looked for; anew if static data have changed."""

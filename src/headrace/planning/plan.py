@@ -49,6 +49,8 @@ class Plan:
         windows: its windows; one on every stream has become one for each.
         delays: how far the watermark of each of its streams stays behind the latest event.
         rewritten: the pattern that is evaluated in place of the query's own, which means the same.
+        members: the names of the queries that are evaluated by it as one, if it is that of several
+            (:mod:`headrace.planning.sharing`).
     """
 
     name: str
@@ -56,6 +58,7 @@ class Plan:
     windows: tuple[PlannedWindow, ...]
     delays: tuple[tuple[str, int], ...] = ()
     rewritten: Operator | None = None
+    members: tuple[str, ...] = ()
 
     @property
     def pattern(self) -> Operator:

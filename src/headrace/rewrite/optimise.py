@@ -20,7 +20,9 @@ PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
 FILTER_EARLY: Final = "filter_while_decoding"
 """Whether statements that no filter lets pass are dropped where they are read."""
-PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY)
+SHARE: Final = "share_shapes"
+"""Whether queries that are equal but for constants are evaluated as one."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, SHARE)
 """What can be switched like a rule, and changes no pattern."""
 
 
