@@ -8,7 +8,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.continuous.generators import Case, cases
+from tests.continuous.generators import EVERYTHING, Case, cases
 
 _CONSTANT: Final = re.compile(r'(?<![\w?:./<"^])(?::[ab]|[12]|"x")(?![\w"])')
 _RESOURCES: Final = st.sampled_from([":a", ":b", ":c"])
@@ -35,10 +35,33 @@ class Family:
 
 @st.composite
 def families(draw: st.DrawFn, *, most: int = 5) -> Family:
-    """A random query and others like it; some have the same constants."""
-    case = draw(cases())
+    """A random query and others like it, most of which can be one; constants may be the same."""
+    found = draw(st.one_of(cases().filter(_can_be_shared), cases()))
+    body, modifier = _timely(draw, found.query.body), _modifier(draw, found.query.body)
     number = draw(st.integers(2, most))
-    return Family(case, tuple(_varied(draw, case.query.body) for _ in range(number)))
+    return Family(found, tuple(_varied(draw, body) + modifier for _ in range(number)))
+
+
+def _can_be_shared(case: Case) -> bool:
+    query = case.query
+    counts = any(window.counts for window in query.windows)
+    return not counts and query.report != "on-change" and "EXISTS" not in query.body
+
+
+def _timely(draw: st.DrawFn, body: str) -> str:
+    """A body that may ask for chance and for the time."""
+    more = "SELECT (RAND() AS ?r) (NOW() AS ?t) ?x ?y WHERE"
+    return body.replace(_SELECT, more, 1) if draw(st.sampled_from([False, False, True])) else body
+
+
+def _modifier(draw: st.DrawFn, body: str) -> str:
+    """An order, or a part of the answer, where a body ends with its pattern."""
+    plain = body.endswith("}") and EVERYTHING not in body and " ASK " not in body
+    return draw(st.sampled_from(["", "", *_MODIFIERS])) if plain else ""
+
+
+_SELECT: Final = "SELECT ?x ?y WHERE"
+_MODIFIERS: Final = (" ORDER BY ?x ?y", " ORDER BY DESC(?y) LIMIT 2", " LIMIT 1", " OFFSET 1")
 
 
 def _varied(draw: st.DrawFn, body: str) -> str:

@@ -22,8 +22,9 @@ from headrace.kernel.incremental import Matched
 from headrace.kernel.instants import Instants
 from headrace.kernel.members import Apart, told_apart
 from headrace.kernel.scan import Share
-from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
+from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_service
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.rewrite.optimise import PRECOMPUTE

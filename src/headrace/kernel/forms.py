@@ -56,7 +56,10 @@ def answer_frame(
 
 
 def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
-    """Rows of ids as rows of texts, by member and instant, then as the query orders them or by text."""
+    """Rows of ids as rows of texts, by instant and then as the query orders them or by text.
+
+    Where they are of several queries, all of one query come first.
+    """
     key = [name for name in (MEMBER, INSTANT) if name in frame.columns]
     names = [name for name in frame.columns if name not in key]
     texts = [dictionary.texts(frame[name]).alias(name) for name in names]

@@ -70,6 +70,17 @@ def taken_apart(group: Group, tell: Callable[[Standing], None]) -> Iterator[Stan
                 yield part
 
 
+def without(queries: Sequence[Standing], name: str) -> list[Standing]:
+    """Queries without one of them; a group that has lost half of its members is made anew."""
+    found: list[Standing] = []
+    for query in queries:
+        if isinstance(query, Group) and name in query.plan.members:
+            found += _parts(list(_pieces(query)), query) if query.leave(name) else [query]
+        elif query.plan.name != name:
+            found.append(query)
+    return found
+
+
 _Piece = tuple[Lifted, pl.DataFrame | None]
 
 

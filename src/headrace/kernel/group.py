@@ -38,6 +38,17 @@ class Group(Standing):
         self.members = members
         self.left: set[int] = set()
 
+    @property
+    def name(self) -> str:
+        """The first query that has not left."""
+        names = enumerate(self.plan.members)
+        return next(name for number, name in names if number not in self.left)
+
+    def leave(self, name: str) -> bool:
+        """Let a member go; whether too few are left for a group of this size."""
+        self.left.add(self.plan.members.index(name))
+        return 2 * len(self.left) > len(self.members)
+
     def answered(self) -> Iterator[tuple[Plan, pl.DataFrame | None]]:
         """Each query with what its next answer is compared with."""
         previous = None if self.previous is None else _by_member(self.previous)
@@ -50,9 +61,7 @@ class Group(Standing):
                 nothing = self.previous.clear().drop(MEMBER)
                 yield member.plan, previous.get(number, nothing)
 
-    def told(
-        self, turn: Turn, logs: Logs, around: Around, schedule: Schedule
-    ) -> Sequence[Report]:
+    def told(self, turn: Turn, logs: Logs, around: Around, schedule: Schedule) -> Sequence[Report]:
         """What is reported of each member; nothing if that of one cannot be had with the others."""
         before = self.previous
         budget = around.budget

@@ -216,7 +216,7 @@ class Matched:
         return selects and self.plan.matching.is_whole(self.plan.pattern)
 
     def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
-        """Every match as if it were of an instant of its own, how long it lasts, and whose it is."""
+        """Every match as if it were of an instant of its own, and how long it lasts for whom."""
         [(operator, frame)] = self.found.items()
         rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         if not self.plan.members:

@@ -34,7 +34,7 @@ class StepOrder:
     def sorted(self, queries: Iterable[Standing]) -> list[Standing]:
         """Queries in order; members of a group read the same streams, so any of them will do."""
         self._arrange()
-        return sorted(queries, key=lambda query: self._ranks[query.plan.name])
+        return sorted(queries, key=lambda query: self._ranks[query.name])
 
     def of_report(self, report: Report) -> int:
         """Where a report stands among others."""

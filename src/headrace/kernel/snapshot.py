@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, assert_never
 
@@ -38,11 +38,9 @@ from headrace.algebra.operators import (
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions, within
-from headrace.errors import InternalError
 from headrace.functions.dependence import depends_on_instant
-from headrace.functions.evaluate import EvaluationContext, is_volatile
+from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
-from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.data import (
     Active,
@@ -50,85 +48,24 @@ from headrace.kernel.data import (
     EachNamedGraph,
     NamedGraph,
     Quads,
-    WindowContents,
     united,
 )
-from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
-from headrace.kernel.members import Apart, table_of
+from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
-from headrace.kernel.scan import Share, Wanted, at_instants, scan
+from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
+from headrace.kernel.surroundings import Surroundings
 from headrace.planning.following import follows_graph
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
 from headrace.planning.sharing import Parameters
-from headrace.rdf.terms import Iri, Literal
-from headrace.rdf.vocabulary import XSD_DATE_TIME
-
-Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
-CallService = Callable[[Service, Solutions], Solutions]
-"""Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
-
-
-def no_service(_service: Service, _solutions: Solutions) -> Solutions:
-    """Where no endpoint can be asked."""
-    raise InternalError("SERVICE stands where no endpoint can be asked")
-
-
-def _unlabelled(_instant: int) -> bytes:
-    return b""
-
-
-def _epoch(_instant: int) -> Literal:
-    return Literal("1970-01-01T00:00:00Z", XSD_DATE_TIME)
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What an evaluation depends on besides the pattern and the data.
-
-    Attributes:
-        dictionary: the terms.
-        instants: when it is evaluated.
-        budget: what it may cost.
-        context: what expressions depend on.
-        moment: the time of an instant.
-        label: what tells an instant from any other, wherever it is evaluated.
-        service: how remote endpoints are asked.
-        windows: what windows hold.
-        streams: the streams they are on, by number.
-        share: the part of the solutions that is looked for.
-        precomputes: whether what is found in static data is remembered.
-        observe: told what each operator and triple pattern has found, and in how many seconds.
-        given: what is known already, by the identities of operators.
-        apart: what has solutions of several queries, if some are evaluated as one.
-    """
-
-    dictionary: Dictionary
-    instants: Sequence[int] = (0,)
-    budget: Budget = field(default_factory=Budget)
-    context: EvaluationContext = field(default_factory=lambda: EvaluationContext(_epoch(0)))
-    moment: Callable[[int], Literal] = _epoch
-    label: Callable[[int], bytes] = _unlabelled
-    service: CallService = no_service
-    windows: tuple[WindowContents, ...] = ()
-    streams: tuple[Iri, ...] = ()
-    share: Share | None = None
-    precomputes: bool = False
-    observe: Observe | None = None
-    given: Mapping[int, Solutions] = field(default_factory=dict)
-    apart: Apart | None = None
-
-    @property
-    def whole(self) -> Collection[int]:
-        """The operators that are looked at as they are, and not put together with others."""
-        return self.given if self.apart is None else {*self.given, *self.apart.operators}
+from headrace.rdf.terms import Iri
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -220,10 +157,8 @@ class _Snapshot:
                 return self._filtered(condition, source)
             case Extend():
                 return self._extended(operator)
-            case Parameters():
-                return table_of(operator, self.around.dictionary)
-            case Values(variables, rows):
-                return self._values(variables, rows)
+            case Values():
+                return self._table(operator)
             case Graph(name, source):
                 return self._graph(name, source)
             case Window():
@@ -405,6 +340,11 @@ class _Snapshot:
             return scan(self.data, pattern, dictionary, self.wanted, limited, loose_from)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
+
+    def _table(self, operator: Values) -> Solutions:
+        if isinstance(operator, Parameters):
+            return table_of(operator, self.around.dictionary)
+        return self._values(operator.variables, operator.rows)
 
     def _values(
         self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]

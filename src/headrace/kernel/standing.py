@@ -30,8 +30,8 @@ from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.order import is_ordered
 from headrace.kernel.members import MEMBER, put_back, told_apart
+from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
@@ -54,6 +54,11 @@ class Standing:
         self.previous: pl.DataFrame | None = None
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
+
+    @property
+    def name(self) -> str:
+        """What it is called; a group has the name of its first query."""
+        return self.plan.name
 
     @cached_property
     def members(self) -> Sequence[Lifted]:
@@ -120,9 +125,7 @@ class Standing:
         """Find matches of what has come before an instant asks for them."""
         self.matching.look_ahead(schedule, logs, around)
 
-    def told(
-        self, turn: Turn, logs: Logs, around: Around, schedule: Schedule
-    ) -> Sequence[Report]:
+    def told(self, turn: Turn, logs: Logs, around: Around, schedule: Schedule) -> Sequence[Report]:
         """What is reported of the instants that are due."""
         report = self.evaluated(turn.evaluated, logs, around, schedule)
         return [turn.told(report, self.failure is not None)]

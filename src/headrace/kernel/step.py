@@ -14,7 +14,7 @@ from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Answered, Around
-from headrace.kernel.gathering import gathered, taken_apart
+from headrace.kernel.gathering import gathered, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
 from headrace.kernel.instants import Instants
@@ -108,6 +108,11 @@ class Kernel:
         """Add a query, which sees what comes from now on."""
         self._add(Standing(plan, self.position))
 
+    def remove(self, name: str) -> None:
+        """Let a query go, and forget what only it needs."""
+        self.queries = without(self.queries, name)
+        self._order.remove(name)
+
     def _add(self, query: Standing) -> None:
         for constant in constants(query.plan.pattern):
             self.around.dictionary.encode(constant)
@@ -118,7 +123,7 @@ class Kernel:
         self._changed = True
 
     def _arrange(self) -> None:
-        """Put queries of one shape together that have come since the last step, and all in order."""
+        """Put new queries together with those of their shape, and all of them in order."""
         if self._changed:
             self.queries = self._order.sorted(gathered(self.queries, self._may_be_shared))
             self._changed = False

@@ -26,8 +26,9 @@ from headrace.kernel.incremental import Incremental, Logs, Matched
 from headrace.kernel.instants import Instants
 from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
-from headrace.kernel.snapshot import Surroundings, evaluate, holds
+from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.surroundings import Surroundings
 from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -33,10 +33,9 @@ from headrace.algebra.windows import (
 from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
+from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
-from headrace.rewrite.rule import Rule
-from headrace.rewrite.rules import RULES
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def make_plan(
     streams: tuple[Iri, ...] = (),
     delays: Mapping[str, int] | None = None,
     source: Source | None = None,
-    rules: Sequence[Rule] = RULES,
+    rewriting: Templates | None = None,
 ) -> Plan:
     """Plan a query, or say which part of it cannot be run.
 
@@ -133,7 +132,7 @@ def make_plan(
         streams: the streams of the deployment, for windows on every stream.
         delays: what the streams declare; settings of the query go before it.
         source: its text, for errors.
-        rules: how it may be rewritten.
+        rewriting: by which rules, and how queries like it were rewritten before.
 
     Raises:
         UnsupportedError: it asks for something that has no meaning together.
@@ -155,7 +154,7 @@ def make_plan(
         )
         for window in windows
     }
-    pattern = optimised(query, rules=rules)
+    pattern = (rewriting or Templates()).optimised(query)
     plan = Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
         raise SettingError(
