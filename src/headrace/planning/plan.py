@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -33,7 +33,7 @@ from headrace.algebra.windows import (
 from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
-from headrace.planning.templates import Templates
+from headrace.planning.templates import Filled, Templates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
 
@@ -50,6 +50,7 @@ class Plan:
         rewritten: the pattern that is evaluated in place of the query's own, which means the same.
         members: the names of the queries that are evaluated by it as one, if it is that of several
             (:mod:`headrace.planning.sharing`).
+        filled: the template that the rewritten pattern was made of.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Plan:
     delays: tuple[tuple[str, int], ...] = ()
     rewritten: Operator | None = None
     members: tuple[str, ...] = ()
+    filled: Filled | None = field(default=None, compare=False, repr=False)
 
     @property
     def pattern(self) -> Operator:
@@ -154,8 +156,9 @@ def make_plan(
         )
         for window in windows
     }
-    pattern = (rewriting or Templates()).optimised(query)
-    plan = Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
+    filled = (rewriting or Templates()).filled(query)
+    delayed = tuple(sorted(chosen.items()))
+    plan = Plan(name, query, windows, delayed, filled.pattern, filled=filled)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
         raise SettingError(
             f"strategy=incremental cannot be had for '{name}': {plan.matching.obstacle}; "

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import cached_property
+from typing import Final, cast
 
 from headrace.algebra.expressions import Expression, PatternTerm, TriplePattern, Variable
 from headrace.algebra.operators import (
@@ -34,6 +35,7 @@ from headrace.algebra.walk import inputs, rewritten, with_inputs
 from headrace.functions.dependence import is_local
 from headrace.planning.matching import reads_windows
 from headrace.planning.plan import Plan
+from headrace.planning.templates import Filled
 from headrace.rdf.terms import Iri, Literal
 from headrace.rewrite.optimise import SHARE
 
@@ -57,24 +59,77 @@ class Parameters(Values):
     number: int = 0
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What all queries have in common that are equal but for constants of their cores."""
+
+    parts: Hashable
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.parts)
+
+    def __hash__(self) -> int:
+        """A hash that is computed once: many queries are looked up by one shape."""
+        return self._hash
+
+
 @dataclass(frozen=True, slots=True)
 class Lifted:
     """A query as a shape with constants.
 
     Attributes:
         plan: the query.
-        shape: what all queries have in common that are equal but for such constants.
+        shape: what it has in common with others.
         constants: in the order in which the shape has places for them.
     """
 
     plan: Plan
-    shape: Hashable
+    shape: Shape
     constants: tuple[Constant, ...]
 
 
 def lifted(plan: Plan) -> Lifted | None:
     """The shape of a query; none if it can only be evaluated alone."""
-    if not plan.applies(SHARE) or plan.stream is not None or not plan.matching.cores:
+    if not plan.applies(SHARE) or plan.stream is not None:
+        return None
+    if plan.filled is None:
+        found = _lifted(plan)
+        return None if found is None else found[0]
+    recipe = _recipe(plan, plan.filled)
+    if recipe is None:
+        return None
+    shape, places = recipe
+    own = plan.filled.constants
+    return Lifted(plan, shape, tuple(own[at] if isinstance(at, int) else at for at in places))
+
+
+_Recipe = tuple[Shape, tuple[int | Constant, ...]]
+
+
+def _recipe(plan: Plan, filled: Filled) -> _Recipe | None:
+    """The shape of all queries of a template, and which of their constants stand in which place.
+
+    What stands in conditions is the same for all of them.
+    """
+    known, key = filled.template.known, (plan.windows, plan.delays)
+    if key not in known:
+        found = _lifted(plan)
+        known[key] = None
+        if found is not None:
+            first, in_patterns = found
+            numbers = {constant: number for number, constant in enumerate(filled.constants)}
+            places = tuple(
+                numbers[constant] if in_pattern else constant
+                for constant, in_pattern in zip(first.constants, in_patterns, strict=True)
+            )
+            known[key] = first.shape, places
+    return cast("_Recipe | None", known[key])
+
+
+def _lifted(plan: Plan) -> tuple[Lifted, list[bool]] | None:
+    """The shape of a query, with which of its constants stand in triple patterns."""
+    if not plan.matching.cores:
         return None
     lifting = _Lifting(plan, _numbered, Values((MEMBER,), ()))
     pattern = lifting.everything()
@@ -86,7 +141,7 @@ def lifted(plan: Plan) -> Lifted | None:
         possible_in_order(plan.query.pattern),
         _spine(plan.query.pattern),
     )
-    return Lifted(plan, shape, tuple(lifting.constants))
+    return Lifted(plan, Shape(shape), tuple(lifting.constants)), lifting.in_patterns
 
 
 def together(members: Sequence[Lifted]) -> Plan | None:
@@ -155,12 +210,14 @@ class _Lifting:
         choose: which variable stands in a place; none if the constant stays.
         table: what binds the variables.
         constants: what stood in the places.
+        in_patterns: whether it was a triple pattern in which each of them stood.
     """
 
     plan: Plan
     choose: Callable[[int], Variable | None]
     table: Values
     constants: list[Constant] = field(default_factory=list)
+    in_patterns: list[bool] = field(default_factory=list)
 
     def everything(self) -> Operator:
         """The whole pattern."""
@@ -215,7 +272,7 @@ class _Lifting:
         return Filter(made, below if MEMBER in certain(below) else Join(below, self.table))
 
     def _lifted_part(self, part: Expression) -> Expression | None:
-        return self._lift(part) if isinstance(part, Iri | Literal) else None
+        return self._lift(part, in_pattern=False) if isinstance(part, Iri | Literal) else None
 
     def _pattern(self, pattern: TriplePattern | PathPattern) -> TriplePattern | PathPattern:
         if not isinstance(pattern, TriplePattern):
@@ -226,10 +283,11 @@ class _Lifting:
         return TriplePattern(subject, pattern.predicate, object_)
 
     def _term(self, term: PatternTerm) -> PatternTerm:
-        return self._lift(term) if isinstance(term, Iri | Literal) else term
+        return self._lift(term, in_pattern=True) if isinstance(term, Iri | Literal) else term
 
-    def _lift(self, constant: Constant) -> Variable | Constant:
+    def _lift(self, constant: Constant, *, in_pattern: bool) -> Variable | Constant:
         self.constants.append(constant)
+        self.in_patterns.append(in_pattern)
         variable = self.choose(len(self.constants) - 1)
         return constant if variable is None else variable
 

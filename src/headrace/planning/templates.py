@@ -7,7 +7,7 @@ the same, and for an order where any order will do.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern
@@ -26,31 +26,57 @@ _MOST: Final = 1_000
 Constant = Iri | Literal
 
 
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The pattern that a query was rewritten to, for others like it.
+
+    Attributes:
+        pattern: with the constants of the first such query.
+        constants: these, each once.
+        known: what has been found out about all queries that it was made for.
+    """
+
+    pattern: Operator
+    constants: tuple[Constant, ...]
+    known: dict[Hashable, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A template with the constants of a query, in the order of those of the first."""
+
+    template: Template
+    constants: tuple[Constant, ...]
+
+    @property
+    def pattern(self) -> Operator:
+        """The rewritten pattern of the query."""
+        if self.constants == self.template.constants:
+            return self.template.pattern
+        others = dict(zip(self.template.constants, self.constants, strict=True))
+        return with_constants(self.template.pattern, others.__getitem__)
+
+
 class Templates:
     """Rewritten patterns by the queries that they were made of."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         """Begin with none; rules are what may be applied."""
         self._rules = rules
-        self._known: dict[Hashable, tuple[Operator, list[Constant]]] = {}
+        self._known: dict[Hashable, Template] = {}
 
-    def optimised(self, query: Query) -> Operator:
+    def filled(self, query: Query) -> Filled:
         """An equivalent pattern that costs less, as if it had been made for this query."""
         found: dict[Constant, int] = {}
         blank = with_constants(
             query.pattern, lambda each: _place(found.setdefault(each, len(found)))
         )
         key = (blank, replace(query, pattern=Bgp(), registration=None))
-        known = self._known.get(key)
-        if known is None:
-            made = optimised(query, rules=self._rules)
+        if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = made, list(found)
-            return made
-        pattern, constants = known
-        others = dict(zip(constants, found, strict=True))
-        return with_constants(pattern, others.__getitem__)
+            self._known[key] = Template(optimised(query, rules=self._rules), tuple(found))
+        return Filled(self._known[key], tuple(found))
 
 
 def _place(number: int) -> Iri:
