@@ -22,11 +22,12 @@ from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
+from headrace.kernel.rejoining import rejoined
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.standing import Standing, completed
 from headrace.planning.plan import Plan
-from headrace.planning.sharing import parameters_of
+from headrace.planning.sharing import Shape, parameters_of
 from headrace.rdf.terms import Iri
 
 _FORGET_FROM = 100_000
@@ -100,6 +101,8 @@ class Kernel:
         self._turns: dict[Standing, Turn] = {}
         self._order = StepOrder()
         self._changed = False
+        self._apart = False
+        self._most: dict[Shape, int] = {}
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -114,19 +117,44 @@ class Kernel:
         self._order.remove(name)
 
     def _add(self, query: Standing) -> None:
-        for constant in constants(query.plan.pattern):
-            self.around.dictionary.encode(constant)
         for stream in query.plan.streams:
-            self.logs.setdefault(stream, StreamLog())
+            if stream not in self.logs:
+                self.logs[stream] = StreamLog()
         self._order.add(query.plan)
         self.queries.append(query)
         self._changed = True
 
     def _arrange(self) -> None:
         """Put new queries together with those of their shape, and all of them in order."""
-        if self._changed:
-            self.queries = self._order.sorted(gathered(self.queries, self._may_be_shared))
-            self._changed = False
+        if not self._changed:
+            return
+        self.queries = self._order.sorted(gathered(self.queries, self._may_be_shared))
+        for query in self.queries:
+            for constant in constants(query.plan.pattern):
+                self.around.dictionary.encode(constant)
+        self._changed, self._apart = False, True
+
+    def _rejoin(self) -> None:
+        """Put queries together that have begun at different times, where that is over."""
+        may = [query for query in self.queries if self._may_be_shared(query)]
+        others = [query for query in self.queries if not self._may_be_shared(query)]
+        found = rejoined(may, self._most, self._see_the_same)
+        self.queries = self._order.sorted([*found, *others])
+        shapes = [query.members[0].shape for query in found if query.members]
+        self._apart = len(set(shapes)) < len(shapes)
+
+    def _see_the_same(self, one: Standing, other: Standing) -> bool:
+        """Whether no element that only one of them sees can be in a window any more."""
+        first, last = sorted((one.since, other.since))
+        schedule = self._schedule(one, ended=False)
+        if schedule is None:
+            return False
+        for number, stream in enumerate(one.plan.streams):
+            elements, horizon = self.logs[stream].elements, schedule.horizon(number)
+            between = (elements.positions > first) & (elements.positions <= last)
+            if (between & (elements.times > horizon)).any():
+                return False
+        return True
 
     def _may_be_shared(self, query: Standing) -> bool:
         elsewhere = self.elsewhere is not None and self.elsewhere.takes(query.plan)
@@ -226,7 +254,12 @@ class Kernel:
         tell(query)
         if not isinstance(query, Group) or query.failure is None:
             return told, [query]
-        return told, list(taken_apart(query, tell))
+        parts = list(taken_apart(query, tell))
+        if all(part.failure is None for part in parts):  # together they were too much
+            shape = query.members[0].shape
+            self._most[shape] = max(len(part.members) for part in parts)
+        self._apart = True
+        return told, parts
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
@@ -351,6 +384,8 @@ class Kernel:
         """
         for stream, log in self.logs.items():
             log.forget(self.horizon(stream))
+        if self._apart and not self._changed:
+            self._rejoin()
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
