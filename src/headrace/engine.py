@@ -192,7 +192,7 @@ class Engine:
         if name in self._queries:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
-        query = Query(name, parsed, settings or {})
+        query = Query(name, parsed, settings or {}, self.remove)
         plan = self._plan(query)
         if self._clock is None:
             check_live(plan)

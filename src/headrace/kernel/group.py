@@ -39,10 +39,22 @@ class Group(Standing):
         self.left: set[int] = set()
 
     @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of the queries; none where one has left."""
+        members = enumerate(self.plan.members)
+        return tuple(None if number in self.left else name for number, name in members)
+
+    @property
     def name(self) -> str:
         """The first query that has not left."""
-        names = enumerate(self.plan.members)
-        return next(name for number, name in names if number not in self.left)
+        members = enumerate(self.plan.members)
+        return next(name for number, name in members if number not in self.left)
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries that are evaluated as one."""
+        members = enumerate(self.members)
+        return [each.plan for number, each in members if number not in self.left]
 
     def leave(self, name: str) -> bool:
         """Let a member go; whether too few are left for a group of this size."""
@@ -51,15 +63,11 @@ class Group(Standing):
 
     def answered(self) -> Iterator[tuple[Plan, pl.DataFrame | None]]:
         """Each query with what its next answer is compared with."""
-        previous = None if self.previous is None else _by_member(self.previous)
+        previous = None if self.previous is None else by_member(self.previous)
+        nothing = None if self.previous is None else self.previous.clear().drop(MEMBER)
         for number, member in enumerate(self.members):
-            if number in self.left:
-                continue
-            if previous is None or self.previous is None:
-                yield member.plan, None
-            else:
-                nothing = self.previous.clear().drop(MEMBER)
-                yield member.plan, previous.get(number, nothing)
+            if number not in self.left:
+                yield member.plan, None if previous is None else previous.get(number, nothing)
 
     def told(self, turn: Turn, logs: Logs, around: Around, schedule: Schedule) -> Sequence[Report]:
         """What is reported of each member; nothing if that of one cannot be had with the others."""
@@ -99,7 +107,8 @@ def _for_all(budget: Budget, members: int) -> Budget:
     return replace(budget, rows=max(budget.rows, min(members * budget.rows, MAX_ROWS)))
 
 
-def _by_member(rows: pl.DataFrame) -> Mapping[int, pl.DataFrame]:
+def by_member(rows: pl.DataFrame) -> Mapping[int, pl.DataFrame]:
+    """Rows apart by the members whose they are."""
     parts = rows.partition_by(MEMBER, as_dict=True, include_key=False)
     return {int(str(number)): part for (number,), part in parts.items()}
 

@@ -67,6 +67,11 @@ class Standing:
         return () if found is None else (found,)
 
     @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries that are evaluated as this one."""
+        return (self.plan,)
+
+    @property
     def waits(self) -> bool:
         """Whether elements have come that are not placed in time yet."""
         return bool(self._pending)

@@ -103,7 +103,7 @@ class Plan:
         """What of it can be matched element by element."""
         return matching_of(self.query, self.pattern, self.windows)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What tells this plan from any other, also in another process.
 
