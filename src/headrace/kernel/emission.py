@@ -43,15 +43,26 @@ def emitted(
     """
     if emit is Emit.RSTREAM:
         return answers.frame, None
-    counted = _counted(answers.frame)
-    names = [name for name in answers.frame.columns if name != INSTANT]
-    shifted = counted.with_columns(pl.col(INSTANT) + 1)
+    found = counted(answers.frame)
+    shifted = found.with_columns(pl.col(INSTANT) + 1)
     if previous is not None:
         first = previous.with_columns(pl.lit(0, pl.Int64).alias(INSTANT))
         shifted = pl.concat([first.select(shifted.columns), shifted])
     last = shifted.filter(pl.col(INSTANT) == answers.number).drop(INSTANT)
     before = shifted.filter(pl.col(INSTANT) < answers.number)
-    new, old = (counted, before) if emit is Emit.ISTREAM else (before, counted)
+    return compared(found, before, emit), last
+
+
+def compared(found: pl.DataFrame, before: pl.DataFrame, emit: Emit) -> pl.DataFrame:
+    """What of some answers is new, or has gone.
+
+    Args:
+        found: the answers, each solution of an instant once.
+        before: at each instant, what it is compared with.
+        emit: which of both.
+    """
+    names = [name for name in found.columns if name not in {INSTANT, _COUNT, _PLACE}]
+    new, old = (found, before) if emit is Emit.ISTREAM else (before, found)
     joined = new.join(
         old.select(INSTANT, *names, pl.col(_COUNT).alias(_BEFORE)),
         on=[INSTANT, *names],
@@ -64,7 +75,7 @@ def emitted(
     repeated = rows.select(pl.exclude(_COUNT, _BEFORE).repeat_by(_COUNT)).explode(
         INSTANT, _PLACE, *names
     )
-    return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE), last
+    return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE)
 
 
 def changes(
@@ -94,11 +105,11 @@ def changes(
     net = net.filter(pl.col(_COUNT) > 0)
     later = net.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode(INSTANT, *names)
     final = rows.filter(pl.col(LAST) == number - 1).select(pl.col(LAST).alias(INSTANT), *names)
-    counted = _counted(final)
-    return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), counted.drop(INSTANT)
+    after = counted(final).drop(INSTANT)
+    return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), after
 
 
-def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+def counted(frame: pl.DataFrame) -> pl.DataFrame:
     """Each solution of an instant once: how often it is there, and where it first stands."""
     names = frame.columns
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -177,20 +177,26 @@ class _Evaluation:
 
 def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
     """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
-    plan = matched.plan
     given, lasting = matched.each()
+    frame = answers_given(matched, given, range(lasting.height), around)
+    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
+    return frame.with_columns(numbers).drop(INSTANT)
+
+
+def answers_given(
+    matched: Matched, given: Mapping[int, Solutions], instants: range, around: Around
+) -> pl.DataFrame:
+    """The answers that follow from solutions of cores, where nothing depends on the time."""
+    plan = matched.plan
     evaluation = _Evaluation(matched, around, lambda *_: None, None)
     surroundings = evaluation._surroundings(0, 1, matched.windows(0, 1))
-    number = lasting.height
-    moment = date_time(int(matched.instants.times[0]))  # nothing that is computed depends on it
+    moment = date_time(int(matched.instants.times[0]))
     surroundings = replace(
-        surroundings, given=given, instants=range(number), moment=lambda _: moment, apart=None
+        surroundings, given=given, instants=instants, moment=lambda _: moment, apart=None
     )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)
-    frame = answer_frame(plan.query, found, range(number), around.dictionary)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
-    return frame.with_columns(numbers).drop(INSTANT)
+    return answer_frame(plan.query, found, instants, around.dictionary)
 
 
 def finished(

@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from headrace.algebra.reporting import NonEmpty
+from headrace.algebra.reporting import Emit, NonEmpty
 from headrace.errors import HeadraceError, QueryError
 from headrace.kernel.budget import MAX_ROWS, Budget
+from headrace.kernel.changing import changes_of_members
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import Times
-from headrace.kernel.incremental import Logs
+from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.members import MEMBER
 from headrace.kernel.overload import Turn
 from headrace.kernel.reports import Report
@@ -86,6 +87,22 @@ class Group(Standing):
             self.previous = before
             return ()
         return [turn.told(each, stopped=False) for each in self._separate(report)]
+
+    def _emits_changes(
+        self, matched: Matched, base: int, around: Around, frames: list[pl.DataFrame]
+    ) -> bool:
+        if super()._emits_changes(matched, base, around, frames):
+            return True
+        emit = self.plan.semantics.emit
+        if emit is Emit.RSTREAM or not self.plan.matching.is_steady(self.plan.pattern):
+            return False
+        found = changes_of_members(matched, emit, self.previous, around)
+        if found is None:
+            return False
+        rows, self.previous = found
+        texts = self._texts(rows, matched, 0, len(matched.instants), around)
+        frames.append(texts.with_columns(pl.col(INSTANT) + base))
+        return True
 
     def _shortened(self, report: Report) -> Report:
         return report  # which evaluations are reported is another question for each member

@@ -135,6 +135,19 @@ class Matching:
             [pattern] = inputs(pattern)
         return any(pattern is core.operator for core in self.cores)
 
+    def is_steady(self, pattern: Operator) -> bool:
+        """Whether the solutions of a query are the same as long as the matches are."""
+        cores = frozenset(id(core.operator) for core in self.cores)
+        above = _outside(pattern, cores)
+        return all(is_local(expression) for each in above for expression in expressions(each))
+
+
+def _outside(operator: Operator, cores: frozenset[int]) -> Iterator[Operator]:
+    if id(operator) not in cores:
+        yield operator
+        for each in inputs(operator):
+            yield from _outside(each, cores)
+
 
 def matching_of(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> Matching:
     """Find the cores of what is evaluated for a query."""
