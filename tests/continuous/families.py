@@ -34,9 +34,10 @@ class Family:
 
 
 @st.composite
-def families(draw: st.DrawFn, *, most: int = 5) -> Family:
+def families(draw: st.DrawFn, *, most: int = 5, events: int = 16) -> Family:
     """A random query and others like it, most of which can be one; constants may be the same."""
-    found = draw(st.one_of(cases().filter(_can_be_shared), cases()))
+    every = cases(most=events)
+    found = draw(st.one_of(every.filter(_can_be_shared), every))
     body, modifier = _timely(draw, found.query.body), _modifier(draw, found.query.body)
     number = draw(st.integers(2, most))
     return Family(found, tuple(_varied(draw, body) + modifier for _ in range(number)))

@@ -136,7 +136,7 @@ class Ran:
 
 @pytest.mark.slow
 @often
-@given(families(), STRATEGIES, st.data())
+@given(families(events=40), STRATEGIES, st.data())
 def test_queries_may_come_and_go(family: Family, how: str, more: st.DataObject) -> None:
     course = more.draw(courses(family))
     alone = run(family, course, how, shared=False)

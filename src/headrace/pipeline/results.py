@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,10 +58,16 @@ class Told:
 
 def write_told(path: Path, told: Told) -> str:
     """Write what a batch has to tell to a new file, durably, and return its checksum."""
-    tables = [_header(told.reports), told.late.to_arrow(), told.rejected.to_arrow()]
-    for report in told.reports:
-        tables += [_instants(report), report.rows.to_arrow()]
+    bundles = [list(same) for _, same in groupby(told.reports, _sort_of)]
+    tables = [_header(bundles), told.late.to_arrow(), told.rejected.to_arrow()]
+    for bundle in bundles:
+        tables += [_instants(bundle), pl.concat([report.rows for report in bundle]).to_arrow()]
     return write_tables(path, tables)
+
+
+def _sort_of(report: Report) -> Hashable:
+    """What reports that are written as one have in common."""
+    return tuple(name for name, _ in report.windows), tuple(report.rows.schema.items())
 
 
 def read_told(path: Path, checksum: str) -> Told:
@@ -72,27 +79,41 @@ def read_told(path: Path, checksum: str) -> Told:
     header, late, rejected, *tables = read_tables(path, checksum)
     heads = json.loads(header.column("reports")[0].as_py())
     pairs = zip(heads, tables[::2], tables[1::2], strict=True)
-    reports = tuple(_report(head, instants, rows) for head, instants, rows in pairs)
+    reports = tuple(each for head, *both in pairs for each in _reports(head, *both))
     return Told(reports, frame_of(late).cast(LATE), frame_of(rejected).cast(REJECTED))
 
 
-def _header(reports: Sequence[Report]) -> pa.Table:
+def _header(bundles: Sequence[Sequence[Report]]) -> pa.Table:
     heads = [
         {
-            "query": report.query,
-            "windows": [name for name, _ in report.windows],
-            "errors": list(report.errors.items()),
-            "skipped": sorted(report.skipped),
+            "windows": [name for name, _ in bundle[0].windows],
+            "reports": [
+                {
+                    "query": report.query,
+                    "instants": len(report),
+                    "rows": report.rows.height,
+                    "errors": list(report.errors.items()),
+                    "skipped": sorted(report.skipped),
+                }
+                for report in bundle
+            ],
         }
-        for report in reports
+        for bundle in bundles
     ]
     return _table({"reports": [json.dumps(heads)]})
 
 
-def _instants(report: Report) -> pa.Table:
-    columns = {TIME: report.times, SEQ: report.seqs}
-    for number, (_, span) in enumerate(report.windows):
-        columns |= {f"opens {number}": span.opens, f"closes {number}": span.closes}
+def _instants(bundle: Sequence[Report]) -> pa.Table:
+    columns = {
+        TIME: np.concatenate([report.times for report in bundle]),
+        SEQ: np.concatenate([report.seqs for report in bundle]),
+    }
+    for number in range(len(bundle[0].windows)):
+        spans = [report.windows[number][1] for report in bundle]
+        columns |= {
+            f"opens {number}": np.concatenate([span.opens for span in spans]),
+            f"closes {number}": np.concatenate([span.closes for span in spans]),
+        }
     return _table(columns)
 
 
@@ -101,18 +122,26 @@ def _table(columns: Mapping[str, object]) -> pa.Table:
     return pl.DataFrame(columns).to_arrow()
 
 
-def _report(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Report:
+def _reports(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Iterator[Report]:
+    """The reports that were written as one."""
     columns = {name: instants.column(name).to_numpy() for name in instants.column_names}
-    windows = tuple(
-        (name, Span(columns[f"opens {number}"], columns[f"closes {number}"], _NONE, _NONE))
-        for number, name in enumerate(head["windows"])
-    )
-    return Report(
-        head["query"],
-        columns[TIME],
-        columns[SEQ],
-        windows,
-        frame_of(rows),
-        {int(place): text for place, text in head["errors"]},
-        frozenset(head.get("skipped", ())),
-    )
+    frame = frame_of(rows)
+    first, row = 0, 0
+    if "query" in head:  # an older version has written each on its own
+        head = {**head, "reports": [{**head, "instants": len(instants), "rows": len(rows)}]}
+    for each in head["reports"]:
+        own = {name: array[first : first + each["instants"]] for name, array in columns.items()}
+        windows = tuple(
+            (name, Span(own[f"opens {number}"], own[f"closes {number}"], _NONE, _NONE))
+            for number, name in enumerate(head["windows"])
+        )
+        yield Report(
+            each["query"],
+            own[TIME],
+            own[SEQ],
+            windows,
+            frame.slice(row, each["rows"]),
+            {int(place): text for place, text in each["errors"]},
+            frozenset(each.get("skipped", ())),
+        )
+        first, row = first + each["instants"], row + each["rows"]
