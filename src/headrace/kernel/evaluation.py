@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, QueryError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
@@ -171,20 +172,32 @@ class _Evaluation:
 
 def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
     """The answers of matches that each make their own: `first`, `last` and ids."""
-    plan = matched.plan
-    given, lasting = matched.each()
-    evaluation = _Evaluation(matched, around, lambda *_: None, None)
-    surroundings = evaluation._surroundings(0, 1, matched.windows(0, 1))
-    number = lasting.height
-    moment = date_time(int(matched.instants.times[0]))  # nothing that is computed depends on it
-    surroundings = replace(
-        surroundings, given=given, instants=range(number), moment=lambda _: moment
+    lasting = matched.each()
+    frame = own_answers(matched.plan, lasting.drop(FIRST, LAST), around)
+    numbers = [lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)]
+    return frame.with_columns(numbers).drop(INSTANT)
+
+
+def own_answers(plan: Plan, matches: pl.DataFrame, around: Around) -> pl.DataFrame:
+    """The answers of matches that each make their own: the number of the match, and ids."""
+    [core] = plan.matching.cores
+    rows = pl.int_range(matches.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+    names = [name for name in map(column, possible(core.operator)) if name in matches.columns]
+    given = Solutions(matches.select(names).with_columns(rows), keyed=True)
+    moment = date_time(0)  # nothing that is computed depends on it
+    surroundings = Surroundings(
+        around.dictionary,
+        range(matches.height),
+        around.budget(),
+        EvaluationContext(moment, functions=around.functions),
+        lambda _: moment,
+        streams=plan.streams,
+        precomputes=plan.applies(PRECOMPUTE),
+        given={id(core.operator): given},
     )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)
-    frame = answer_frame(plan.query, found, range(number), around.dictionary)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)]
-    return frame.with_columns(numbers).drop(INSTANT)
+    return answer_frame(plan.query, found, range(matches.height), around.dictionary)
 
 
 def finished(

@@ -7,15 +7,17 @@ equal; then it lasts as long as one of them does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from headrace.kernel.columns import FIRST, INSTANT, LAST
-from headrace.kernel.grid import FOREVER, NEVER
+from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.scan import expanded_rows
+from headrace.kernel.wording import in_order, words_of
 
 BEGIN: Final = "begin"
 END: Final = "end"
@@ -35,14 +37,8 @@ ALWAYS: Final = [
 
 def names_of(frame: pl.DataFrame) -> list[str]:
     """The columns of what is matched."""
-    return [name for name in frame.columns if name not in LASTING]
-
-
-_BOTH: Final = [
-    pl.max_horizontal(BEGIN, BEGIN + _OTHER).alias(BEGIN),
-    pl.min_horizontal(END, END + _OTHER).alias(END),
-    pl.max_horizontal(TURN, TURN + _OTHER).alias(TURN),
-]
+    others = {*LASTING, *words_of(frame)}
+    return [name for name in frame.columns if name not in others]
 
 
 def joined(
@@ -53,16 +49,31 @@ def joined(
         found = left.join(right, on=on, how="inner", suffix=_OTHER)
     else:
         found = left.join(right, how="cross", suffix=_OTHER)
-    return found.select(*names, *_BOTH)
+    ours = {name: found[name].to_numpy() for name in LASTING}
+    theirs = {name: found[name + _OTHER].to_numpy() for name in LASTING}
+    lasting = {
+        BEGIN: np.maximum(ours[BEGIN], theirs[BEGIN]),
+        END: np.minimum(ours[END], theirs[END]),
+        TURN: np.maximum(ours[TURN], theirs[TURN]),
+    }
+    return pl.DataFrame([*(found[name] for name in names), *_columns(lasting)])
+
+
+def _columns(arrays: Mapping[str, Times]) -> list[pl.Series]:
+    return [pl.Series(name, array) for name, array in arrays.items()]
 
 
 def from_on(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
     """Those of some matches that are one at some moment, and not before another only."""
-    return frame.filter(pl.col(BEGIN) <= pl.col(END), pl.col(END) >= moment)
+    ends = frame[END].to_numpy()
+    kept = (frame[BEGIN].to_numpy() <= ends) & (ends >= moment)
+    return frame if kept.all() else frame.filter(pl.Series(kept))
 
 
 def in_past(frame: pl.DataFrame) -> pl.DataFrame:
     """The same when the step in which their elements had their turns is over."""
+    if frame[TURN].max() == -1:
+        return frame
     return frame.with_columns(pl.lit(-1, pl.Int64).alias(TURN))
 
 
@@ -74,8 +85,9 @@ def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataF
         first: the column of when they begin.
         last: the column of when they end.
     """
-    key = [name for name in frame.columns if name not in {first, last, TURN}]
-    if _differ(frame, key):
+    words = words_of(frame)
+    key = [name for name in frame.columns if name not in {first, last, TURN, *words}]
+    if differ(frame, key):
         return frame
     ordered = frame.sort([*key, first])
     latest = pl.col(last).cum_max().shift(1)
@@ -84,12 +96,12 @@ def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataF
     runs = ordered.with_columns(breaks.cum_sum().alias(_RUN))
     others = [pl.col(TURN).max()] if TURN in frame.columns else []
     found = runs.group_by([*key, _RUN], maintain_order=True).agg(
-        pl.col(first).min(), pl.col(last).max(), *others
+        pl.col(first).min(), pl.col(last).max(), *others, *(pl.col(name).first() for name in words)
     )
-    return found.select(frame.columns)
+    return in_order(found.select(frame.columns))
 
 
-def _differ(frame: pl.DataFrame, key: list[str]) -> bool:
+def differ(frame: pl.DataFrame, key: list[str]) -> bool:
     """Whether no two rows agree on some columns."""
     if frame.height <= 1:
         return True
@@ -105,10 +117,20 @@ def numbered(frame: pl.DataFrame, instants: Instants) -> pl.DataFrame:
     if instants.cuts is not None:
         seen = np.searchsorted(instants.cuts, frame[TURN].to_numpy(), side="right")
         first = np.maximum(first, seen)
-    numbers = frame.drop(LASTING).with_columns(
-        pl.Series(FIRST, first, pl.Int64), pl.Series(LAST, last, pl.Int64)
+    numbers = pl.DataFrame(
+        [
+            *(frame[name] for name in names_of(frame)),
+            pl.Series(FIRST, first, pl.Int64),
+            pl.Series(LAST, last, pl.Int64),
+        ]
     )
     return united(numbers.filter(pl.col(FIRST) <= pl.col(LAST)), FIRST, LAST)
+
+
+def at_moment(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
+    """The matches of one moment."""
+    kept = (frame[BEGIN].to_numpy() <= moment) & (frame[END].to_numpy() >= moment)
+    return frame.filter(pl.Series(kept))
 
 
 def at_each(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
