@@ -39,7 +39,7 @@ NAME = "http://xmlns.com/foaf/0.1/name"
 FIELD, PER_FIELD = 500, 250
 """How many authors there are in a field, and how many of them come to a conference."""
 AUTHORS_OF_A_PAPER = (0.2, 0.3, 0.25, 0.15, 0.1)
-REFERENCES_OF_A_PAPER, MOST_REFERENCES = 1.5, 20
+REFERENCES_OF_A_PAPER, MOST_REFERENCES, WITHIN_A_FIELD = 1.5, 20, 0.8
 TRIPLES_OF_A_PAPER = 5.65
 """Of one paper and half an author."""
 ROOMS = 10
@@ -89,7 +89,7 @@ class Graph:
     def triples(self) -> int:
         """How many statements it is, with the names of rooms."""
         pairs = self.creators.shape[1] + self.references.shape[1]
-        return self.authors + self.papers + pairs + ROOMS
+        return int(self.authors + self.papers + pairs + ROOMS)
 
     @cached_property
     def papers_of_authors(self) -> Numbers:
@@ -163,7 +163,7 @@ def _citations(chance: np.random.Generator, fields_of: Numbers, fields: int) -> 
     start = starts[fields_of[citing]]
     older = place[citing] - start
     near = order[start + np.floor(older * chance.random(citing.size) ** 2).astype(np.int64)]
-    cited = np.where((chance.random(citing.size) < 0.8) & (older > 0), near, anywhere)
+    cited = np.where((chance.random(citing.size) < WITHIN_A_FIELD) & (older > 0), near, anywhere)
     kept = cited < citing
     return _once(citing[kept], cited[kept])
 

@@ -190,7 +190,9 @@ class Fullest(Statement):
         self._counts += Counter()  # drops what is not there any more
         most = max(self._counts.values(), default=0)
         full = [place for place, count in self._counts.items() if count == most]
-        answer = Counter((name, str(most)) for place in full for (name,) in self.name(place))
+        answer: Counter[Row] = Counter(
+            (*name, str(most)) for place in full for name in self.name(place)
+        )
         new = answer - self._before
         self._before = answer
         return new
@@ -335,7 +337,9 @@ def many(query: str, made: Graph, authors: list[int], cache: int = CACHE) -> Sys
     database = Database(cache)
     _rooms(database)
     numbers = [str(number) for number in range(len(authors))]
-    wanted = pl.DataFrame({"one": authors, "statement": numbers}, schema_overrides={"one": pl.Int64})
+    wanted = pl.DataFrame(
+        {"one": authors, "statement": numbers}, schema={"one": pl.Int64, "statement": pl.String}
+    )
     columns, keys, found = _instances(query)
     database.load("instances", _named(_bindings(query, made, wanted), **columns), keys)
     statements = []
@@ -373,7 +377,9 @@ def _bindings(query: str, made: Graph, wanted: pl.DataFrame) -> pl.DataFrame:
 def _instance(query: str, number: str, look_up: Lookup, rooms: Lookup) -> Statement:
     match query:
         case "q1p":
-            return Located(lambda who, loc: [row for _ in look_up(number, who) for row in rooms(loc)])
+            return Located(
+                lambda who, loc: [row for _ in look_up(number, who) for row in rooms(loc)]
+            )
         case "q2p":
             return Meeting(lambda one, two, _: look_up(number, one, two))
         case "q3p":

@@ -38,6 +38,7 @@ from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
 from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import ADAPT
 
 Logs = Sequence[tuple[StreamLog, Elements]]
 
@@ -67,8 +68,9 @@ class Incremental:
         """Begin before the first element."""
         self.plan = plan
         timed = plan.semantics.contents is Contents.TIMED
+        adapts = plan.applies(ADAPT)
         self._cores = [
-            _Cored(core, tuple(Matches(each, timed) for each in core.branches))
+            _Cored(core, tuple(Matches(each, timed, adapts) for each in core.branches))
             for core in plan.matching.cores
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))

@@ -332,8 +332,14 @@ class _Pattern:
 class Matches:
     """The matches of a branch."""
 
-    def __init__(self, branch: Branch, timed: bool) -> None:
-        """Begin with none; equal triples of different times may be matches of their own."""
+    def __init__(self, branch: Branch, timed: bool, adapts: bool = True) -> None:
+        """Begin with none.
+
+        Args:
+            branch: what must all match.
+            timed: whether equal triples of different times are matches of their own.
+            adapts: whether the order of joins follows what they cost.
+        """
         self.branch, self.timed = branch, timed
         self.patterns = [
             _Pattern(number, each, branch.conditions) for number, each in enumerate(branch.scanned)
@@ -342,7 +348,7 @@ class Matches:
         self.conditions = [each for each in branch.conditions if id(each) not in own]
         self.static: list[_Operand] = []
         self.memory = _Memory()
-        self.router = Router()
+        self.router = Router(adapts)
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
@@ -406,6 +412,16 @@ class Matches:
             self.memory.frame = in_past(self.memory.frame)
         self.memory.tidy(floor)
 
+    def route(
+        self, pattern: int, found: pl.DataFrame, operands: Sequence[_Operand]
+    ) -> tuple[int, ...]:
+        """The order in which what is new of a pattern is joined with other parts."""
+        if not self.router.adapts:
+            start = Start(frozenset(names_of(found)), found.height)
+        else:
+            start = _start(found, operands)
+        return self.router.route(pattern, start, [each.leg() for each in operands])
+
     def _along(
         self,
         pattern: int,
@@ -416,7 +432,7 @@ class Matches:
     ) -> pl.DataFrame:
         """Matches joined with one part after the other, on the route that costs least."""
         conditions = list(self.conditions)
-        order = self.router.route(pattern, _start(found, operands), [e.leg() for e in operands])
+        order = self.route(pattern, found, operands)
         for place, number in enumerate(order):
             if found.height == 0:
                 left = [operands[each].names for each in order[place:]]
