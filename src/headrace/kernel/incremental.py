@@ -142,9 +142,10 @@ class Incremental:
             new = elements.where(fresh[stream])
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
             turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
-            since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
+            positions = log.statements[POSITION].to_numpy()
+            since = int(np.searchsorted(positions, int(new.positions[0]), side="left"))
             statements = log.statements[since:]
-            places, known = new.places(statements[POSITION].to_numpy())
+            places, known = new.places(positions[since:])
             if not known.all():
                 places, statements = places[known], statements.filter(pl.Series(known))
             lasting = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}

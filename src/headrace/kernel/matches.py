@@ -35,7 +35,7 @@ from headrace.kernel.columns import (
 from headrace.kernel.data import Active, Data, DefaultGraph, EachNamedGraph, NamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.grid import NEVER
-from headrace.kernel.lasting import ALWAYS, LASTING, from_on, in_past, joined, names_of, united
+from headrace.kernel.lasting import ALWAYS, END, LASTING, from_on, in_past, joined, names_of, united
 from headrace.kernel.lookup import Lookup
 from headrace.kernel.remembered import put_together
 from headrace.kernel.scan import scan
@@ -56,6 +56,8 @@ _AT_A_GLANCE: Final = 16
 _STATIC: Final = -1
 """The route of what matches in static data alone."""
 _MOST_CHUNKS: Final = 8
+_MOST_OVER: Final = 0.5
+"""When more than this part of a memory is over, it is dropped at once."""
 _HIDDEN_TIME: Final = "?_:.time"
 _HIDDEN_ROW: Final = "?_:.row"
 
@@ -111,9 +113,9 @@ class Arrived:
                 kept &= self._ids[place] == dictionary.encode(term)
         if self.frame[GRAPH].null_count() < self.frame.height:
             kept &= self.frame[GRAPH].is_null().to_numpy()
-        rows = pl.Series(np.flatnonzero(kept))
-        found = [self.frame[place].gather(rows).alias(name) for name, place in places.items()]
-        return pl.DataFrame([*found, *(self.frame[name].gather(rows) for name in (*LASTING, TIME))])
+        columns = [self.frame[place].alias(name) for name, place in places.items()]
+        found = pl.DataFrame([*columns, *(self.frame[name] for name in (*LASTING, TIME))])
+        return found if kept.all() else found[pl.Series(np.flatnonzero(kept))]
 
     @cached_property
     def _ids(self) -> Mapping[str, npt.NDArray[np.int64]]:
@@ -171,10 +173,18 @@ class _Memory:
         elif new.height:
             self.frame = pl.concat([self.frame, new])
 
+    def drop(self, floor: int) -> None:
+        """Drop what is over, if that is most of it."""
+        if self.frame is not None and self.frame.height:
+            over = int(np.count_nonzero(self.frame[END].to_numpy() < floor))
+            if over > _MOST_OVER * self.frame.height:
+                self.frame = from_on(self.frame, floor)
+
     def tidy(self, floor: int) -> None:
         """Now and then drop what is over and put together what is the same; no turn may be on."""
         if self.frame is None:
             return
+        self.drop(floor)
         if self.frame.height > max(_SMALL, _GROWN * self.ordered):
             self.frame = united(from_on(self.frame, floor))
             self.ordered = self.frame.height
@@ -377,6 +387,8 @@ class Matches:
         asking: Asking,
     ) -> None:
         """Find the matches that new statements complete."""
+        for memory in (self.memory, *(pattern.memory for pattern in self.patterns)):
+            memory.drop(floor)
         new = [
             pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
             for pattern in self.patterns
