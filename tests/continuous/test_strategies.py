@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -51,12 +51,19 @@ def small() -> Iterator[None]:
         yield
 
 
-def played(case: Case, how: str, batches: Steps | int | None, *, live: bool = False) -> Played:
+def played(
+    case: Case,
+    how: str,
+    batches: Steps | int | None,
+    *,
+    live: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> Played:
     return play(
         [case.text],
         case.inputs,
         static=case.static,
-        settings={**case.settings, "strategy": how},
+        settings={**case.settings, "strategy": how, **(more or {})},
         dialect=case.dialect,
         batches=batches,
         live=live,
@@ -74,3 +81,12 @@ def test_what_is_new_is_enough(case: Case, live: bool, more: st.DataObject) -> N
         seen = played(case, "auto", cuts, live=live)
     assert seen.evaluations == whole.evaluations
     assert seen.errors == whole.errors
+
+
+@often
+@given(cases(), st.data())
+def test_the_order_of_joins_changes_no_answer(case: Case, more: st.DataObject) -> None:
+    cuts = more.draw(st.one_of(steps(case), st.integers(1, 4)))
+    adapting = played(case, "auto", cuts)
+    fixed = played(case, "auto", cuts, more={"rules.adapt_routes": "off"})
+    assert fixed.evaluations == adapting.evaluations

@@ -6,16 +6,21 @@ Answers are multisets: a solution that was there twice and is there once has gon
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.reporting import Emit
+from headrace.kernel.alike import numbers
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 
 _COUNT: Final = "count"
 _BEFORE: Final = "count before"
 _PLACE: Final = "place"
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +84,49 @@ def changes(
         previous: the answer before the first of them.
     """
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
-    begun = rows.filter(pl.col(FIRST) == 0).select(pl.col(FIRST).alias(INSTANT), *names)
-    at_first, last = emitted(Answers(begun, 1), emit, previous)
-    if number == 1:
-        return at_first, last
-    sign = 1 if emit is Emit.ISTREAM else -1
-    entered = rows.filter(pl.col(FIRST) > 0).select(
-        pl.col(FIRST).alias(INSTANT), *names, pl.lit(sign, pl.Int64).alias(_COUNT)
+    first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
+    every = _only(rows, names)
+    before = np.zeros(0, np.int64)
+    if previous is not None and previous.height:
+        every = pl.concat([every, _only(previous, names)])
+        before = previous[_COUNT].to_numpy()
+    same, example = numbers(every, every.columns)
+    ours, theirs = same[: rows.height], same[rows.height :]
+    leaving = last < number - 1
+    # An answer that was there before leaves at the first instant, where it is one again or not.
+    at = np.concatenate([first, last[leaving] + 1, np.zeros(theirs.size, np.int64)])
+    what = np.concatenate([ours, ours[leaving], theirs])
+    entered, left = np.ones(first.size, np.int64), np.full(int(leaving.sum()), -1)
+    change = np.concatenate([entered, left, -before])
+    if emit is Emit.DSTREAM:
+        change = -change
+    places, net = _added(at * max(1, example.size) + what, change)
+    kept = net > 0
+    times = np.repeat(places[kept], net[kept])
+    instants, which = np.divmod(times, max(1, example.size))
+    found = every[pl.Series(example[which])].insert_column(0, pl.Series(INSTANT, instants))
+    changed = found.select(INSTANT, *names)
+    still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
+    final = every[pl.Series(example[still])].with_columns(
+        pl.Series(_COUNT, counts, pl.Int64), pl.Series(_PLACE, np.arange(still.size), pl.Int64)
     )
-    left = rows.filter(pl.col(LAST) < number - 1).select(
-        (pl.col(LAST) + 1).alias(INSTANT), *names, pl.lit(-sign, pl.Int64).alias(_COUNT)
-    )
-    net = pl.concat([entered, left]).group_by(INSTANT, *names).agg(pl.col(_COUNT).sum())
-    net = net.filter(pl.col(_COUNT) > 0)
-    later = net.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode(INSTANT, *names)
-    final = rows.filter(pl.col(LAST) == number - 1).select(pl.col(LAST).alias(INSTANT), *names)
-    counted = _counted(final)
-    return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), counted.drop(INSTANT)
+    return changed, final.select(*names, _COUNT, _PLACE)
+
+
+def _only(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Some columns; without any, one that is the same everywhere, so that rows still count."""
+    same = pl.repeat(0, pl.len(), dtype=pl.Int64).alias(_COUNT)
+    return frame.select(names) if names else frame.select(same)
+
+
+def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Each key once, in order, with the sum of its values."""
+    if keys.size == 0:
+        return keys, values
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[starts], np.add.reduceat(values[order], starts)
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:

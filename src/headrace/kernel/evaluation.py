@@ -183,7 +183,7 @@ def own_answers(plan: Plan, matches: pl.DataFrame, around: Around) -> pl.DataFra
     [core] = plan.matching.cores
     rows = pl.int_range(matches.height, dtype=pl.Int64, eager=True).alias(INSTANT)
     names = [name for name in map(column, possible(core.operator)) if name in matches.columns]
-    given = Solutions(matches.select(names).with_columns(rows), keyed=True)
+    given = Solutions(pl.DataFrame([rows, *(matches[name] for name in names)]), keyed=True)
     moment = date_time(0)  # nothing that is computed depends on it
     surroundings = Surroundings(
         around.dictionary,

@@ -27,7 +27,7 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
     texts = _texts(report, form)
     ends = np.searchsorted(texts[INSTANT].to_numpy(), np.arange(len(report) + 1)).tolist()
     for place, (start, end) in enumerate(pairwise(ends)):
-        rows = LazyRows(end - start, partial(_made, texts.slice(start, end - start)))
+        rows = LazyRows(end - start, partial(_made, texts, start, end))
         yield Evaluation(
             report.query,
             int(report.times[place]),
@@ -57,9 +57,10 @@ def _texts(report: Report, form: Form) -> pl.DataFrame:
     return found if in_order else found.sort(INSTANT, maintain_order=True)
 
 
-def _made(texts: pl.DataFrame) -> tuple[Row, ...]:
-    """Rows of terms out of rows of texts; a text that is there twice is read once."""
+def _made(texts: pl.DataFrame, start: int, end: int) -> tuple[Row, ...]:
+    """Rows of terms out of some rows of texts; a text that is there twice is read once."""
     read = cache(read_term)
+    texts = texts[start:end]
     columns = [
         [None if text is None else read(text) for text in texts[name]]
         for name in texts.columns

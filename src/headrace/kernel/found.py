@@ -7,7 +7,16 @@ from typing import Final
 
 import polars as pl
 
-from headrace.kernel.lasting import at_moment, differ, from_on, in_past, names_of, united
+from headrace.kernel.lasting import (
+    BEGIN,
+    at_moment,
+    differ,
+    from_on,
+    in_past,
+    names_of,
+    united,
+    without_most,
+)
 from headrace.kernel.wording import in_order, inserted, is_worded, only_words, rows_of
 
 _GROWN: Final = 2
@@ -45,6 +54,11 @@ class Found:
         """These and others."""
         return Found(self.settled, pl.concat([self.recent, new]), self.ordered)
 
+    def without_over(self, floor: int) -> Found:
+        """The same without those that are over, if most are."""
+        settled, recent = without_most(self.settled, floor), without_most(self.recent, floor)
+        return Found(settled, recent, self.ordered)
+
     def tidied(self, floor: int) -> Found:
         """The same after a step in which elements had their turns.
 
@@ -69,7 +83,8 @@ class Found:
         """What is reported of those of a moment, at an instant with some number."""
         settled, recent = at_moment(self.settled, moment), at_moment(self.recent, moment)
         names = names_of(settled)
-        if differ(pl.concat([settled.select(names), recent.select(names)]), names):
+        both = [each.select(*names, BEGIN) for each in (settled, recent)]
+        if differ(pl.concat(both), names):
             return rows_of(only_words(settled), only_words(recent), instant)
         once = united(pl.concat([settled, recent]))
         return rows_of(only_words(once), only_words(once.clear()), instant)

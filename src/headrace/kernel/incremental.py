@@ -39,6 +39,7 @@ from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
 from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import ADAPT
 
 Logs = Sequence[tuple[StreamLog, Elements]]
 
@@ -76,8 +77,9 @@ class Incremental:
         """Begin before the first element."""
         self.plan = plan
         timed = plan.semantics.contents is Contents.TIMED
+        adapts = plan.applies(ADAPT)
         self._cores = [
-            _Cored(core, tuple(Matches(each, timed) for each in core.branches))
+            _Cored(core, tuple(Matches(each, timed, adapts) for each in core.branches))
             for core in plan.matching.cores
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
@@ -149,9 +151,10 @@ class Incremental:
             new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
             turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
-            since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
+            positions = log.statements[POSITION].to_numpy()
+            since = int(np.searchsorted(positions, int(new.positions[0]), side="left"))
             statements = log.statements[since:]
-            places, known = new.places(statements[POSITION].to_numpy())
+            places, known = new.places(positions[since:])
             if not known.all():
                 places, statements = places[known], statements.filter(pl.Series(known))
             lasting = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}

@@ -109,9 +109,9 @@ class Arrived:
                 kept &= self._ids[place] == dictionary.encode(term)
         if self.frame[GRAPH].null_count() < self.frame.height:
             kept &= self.frame[GRAPH].is_null().to_numpy()
-        rows = pl.Series(np.flatnonzero(kept))
-        found = [self.frame[place].gather(rows).alias(name) for name, place in places.items()]
-        return pl.DataFrame([*found, *(self.frame[name].gather(rows) for name in (*LASTING, TIME))])
+        columns = [self.frame[place].alias(name) for name, place in places.items()]
+        found = pl.DataFrame([*columns, *(self.frame[name] for name in (*LASTING, TIME))])
+        return found if kept.all() else found[pl.Series(np.flatnonzero(kept))]
 
     @cached_property
     def _ids(self) -> Mapping[str, npt.NDArray[np.int64]]:
@@ -269,8 +269,14 @@ class _Pattern:
 class Matches:
     """The matches of a branch."""
 
-    def __init__(self, branch: Branch, timed: bool) -> None:
-        """Begin with none; equal triples of different times may be matches of their own."""
+    def __init__(self, branch: Branch, timed: bool, adapts: bool = True) -> None:
+        """Begin with none.
+
+        Args:
+            branch: what must all match.
+            timed: whether equal triples of different times are matches of their own.
+            adapts: whether the order of joins follows what they cost.
+        """
         self.branch, self.timed = branch, timed
         self.patterns = [
             _Pattern(number, each, branch.conditions) for number, each in enumerate(branch.scanned)
@@ -279,7 +285,7 @@ class Matches:
         self.conditions = [each for each in branch.conditions if id(each) not in own]
         self.static: list[_Operand] = []
         self.found: Found | None = None
-        self.router = Router()
+        self.router = Router(adapts)
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
@@ -308,6 +314,10 @@ class Matches:
         asking: Asking,
     ) -> None:
         """Find the matches that new statements complete."""
+        for pattern in self.patterns:
+            pattern.memory.drop(floor)
+        if self.found is not None:
+            self.found = self.found.without_over(floor)
         new = [
             pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
             for pattern in self.patterns
@@ -349,6 +359,16 @@ class Matches:
         if self.found is not None:
             self.found = self.found.tidied(floor)
 
+    def route(
+        self, pattern: int, found: pl.DataFrame, operands: Sequence[_Operand]
+    ) -> tuple[int, ...]:
+        """The order in which what is new of a pattern is joined with other parts."""
+        if not self.router.adapts:
+            start = Start(frozenset(names_of(found)), found.height)
+        else:
+            start = _start(found, operands)
+        return self.router.route(pattern, start, [each.leg() for each in operands])
+
     def _along(
         self,
         pattern: int,
@@ -359,7 +379,7 @@ class Matches:
     ) -> pl.DataFrame:
         """Matches joined with one part after the other, on the route that costs least."""
         conditions = list(self.conditions)
-        order = self.router.route(pattern, _start(found, operands), [e.leg() for e in operands])
+        order = self.route(pattern, found, operands)
         for place, number in enumerate(order):
             if found.height == 0:
                 left = [operands[each].names for each in order[place:]]

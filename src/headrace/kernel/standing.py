@@ -126,7 +126,10 @@ class Standing:
         """Take what is reported from what is kept, if it is kept as texts."""
         if self.plan.semantics.emit is not Emit.RSTREAM or not matched.is_whole:
             return False
-        rows = matched.texts(around.budget().rows)
+        try:
+            rows = matched.texts(around.budget().rows)
+        except Exception:  # noqa: BLE001 - what is wrong is found out by evaluating it
+            return False
         if rows is None:
             return False
         frames.append(rows.with_columns(pl.col(INSTANT) + base) if base else rows)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from headrace.kernel.lasting import from_on, united
+from headrace.kernel.lasting import from_on, united, without_most
 
 _GROWN: Final = 2
 _SMALL: Final = 4_096
@@ -46,8 +46,16 @@ class Stock:
         for name, glance in self._glances.items():
             glance.add(new[name].to_numpy())
 
+    def drop(self, floor: int) -> None:
+        """Drop what is over, if that is most of it."""
+        if self.frame is not None:
+            kept = without_most(self.frame, floor)
+            self._glances = self._glances if kept is self.frame else {}
+            self.frame = kept
+
     def tidy(self, floor: int) -> None:
         """Now and then drop what is over and put together what is the same."""
+        self.drop(floor)
         if self.frame is None:
             return
         if self.frame.height > max(_SMALL, _GROWN * self._ordered):

@@ -151,11 +151,33 @@ def _one_by_one(sizes: _Sizes) -> Route:
     return Route(order, total)
 
 
+def as_written(names: Names, legs: Sequence[Leg]) -> tuple[int, ...]:
+    """The order in which legs are given, but for those that share nothing yet: they wait.
+
+    >>> legs = [Leg(frozenset(names), lambda _: 1.0) for names in ("cd", "ab", "bc")]
+    >>> as_written(frozenset("a"), legs)
+    (1, 2, 0)
+    """
+    order: list[int] = []
+    left = list(range(len(legs)))
+    while left:
+        number = next((each for each in left if legs[each].names & names), left[0])
+        left.remove(number)
+        order.append(number)
+        names |= legs[number].names
+    return tuple(order)
+
+
 class Router:
     """Chooses routes, and does not leave one for another that is hardly better."""
 
-    def __init__(self) -> None:
-        """Begin with no route."""
+    def __init__(self, adapts: bool = True) -> None:
+        """Begin with no route.
+
+        Args:
+            adapts: whether routes follow what they cost now, or the order of the legs.
+        """
+        self.adapts = adapts
         self._routes: dict[int, tuple[int, ...]] = {}
         self.changes: list[Change] = []
 
@@ -163,6 +185,8 @@ class Router:
         """The order in which legs are taken from what is new of a pattern."""
         if len(legs) <= 1:
             return tuple(range(len(legs)))
+        if not self.adapts:
+            return as_written(start.names, legs)
         best = cheapest(start, legs)
         known = self._routes.get(pattern)
         if known == best.legs:

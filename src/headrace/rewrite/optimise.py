@@ -20,7 +20,9 @@ PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
 FILTER_EARLY: Final = "filter_while_decoding"
 """Whether statements that no filter lets pass are dropped where they are read."""
-PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY)
+ADAPT: Final = "adapt_routes"
+"""Whether new matches are joined in the order that costs least now, or as patterns are written."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT)
 """What can be switched like a rule, and changes no pattern."""
 
 
