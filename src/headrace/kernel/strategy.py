@@ -22,6 +22,7 @@ from headrace.kernel.answer import active_data
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
+from headrace.kernel.grid import NEVER
 from headrace.kernel.incremental import Incremental, Logs, Matched
 from headrace.kernel.instants import Instants
 from headrace.kernel.matches import Asking, Matches
@@ -107,7 +108,7 @@ class Matching:
             yield start, matched
             start = stop
         if self._kept is not None:
-            self._kept.over(schedule)
+            self._kept.over(schedule, int(instants.times[-1]) if len(instants) else NEVER)
 
     def _by_what_is_new(self, schedule: Schedule) -> bool:
         if self._given_up:
