@@ -85,10 +85,11 @@ def changes(
     """
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
     first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
-    every = rows.select(names)
+    # The first column is there so that there are rows even where solutions have no columns.
+    every = rows.select(pl.col(FIRST).alias(INSTANT), *names)
     before = np.zeros(0, np.int64)
     if previous is not None and previous.height:
-        every = pl.concat([every, previous.select(names)])
+        every = pl.concat([every, previous.select(pl.col(_COUNT).alias(INSTANT), *names)])
         before = previous[_COUNT].to_numpy()
     same, example = numbers(every, names)
     ours, theirs = same[: rows.height], same[rows.height :]
@@ -100,16 +101,16 @@ def changes(
     change = np.concatenate([entered, left, -before])
     if emit is Emit.DSTREAM:
         change = -change
-    places, net = _added(at * max(1, example.size) + what, change)
+    keys, net = _added(at * max(1, example.size) + what, change)
     kept = net > 0
-    times = np.repeat(places[kept], net[kept])
-    instants, which = np.divmod(times, max(1, example.size))
-    changed = every[pl.Series(example[which])].insert_column(0, pl.Series(INSTANT, instants))
+    instants, which = np.divmod(np.repeat(keys[kept], net[kept]), max(1, example.size))
+    changed = every[pl.Series(example[which])]
+    changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
     still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
-    final = every[pl.Series(example[still])].with_columns(
-        pl.Series(_COUNT, counts, pl.Int64), pl.Series(_PLACE, np.arange(still.size), pl.Int64)
-    )
-    return changed, final
+    answer = every[pl.Series(example[still])]
+    counted = pl.Series(_COUNT, counts, pl.Int64)
+    places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
+    return changed, pl.DataFrame([*(answer[name] for name in names), counted, places])
 
 
 def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
