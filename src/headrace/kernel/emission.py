@@ -85,12 +85,13 @@ def changes(
     """
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
     first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
-    every = _only(rows, names)
+    # The first column is there so that there are rows even where solutions have no columns.
+    every = rows.select(pl.col(FIRST).alias(INSTANT), *names)
     before = np.zeros(0, np.int64)
     if previous is not None and previous.height:
-        every = pl.concat([every, _only(previous, names)])
+        every = pl.concat([every, previous.select(pl.col(_COUNT).alias(INSTANT), *names)])
         before = previous[_COUNT].to_numpy()
-    same, example = numbers(every, every.columns)
+    same, example = numbers(every, names)
     ours, theirs = same[: rows.height], same[rows.height :]
     leaving = last < number - 1
     # An answer that was there before leaves at the first instant, where it is one again or not.
@@ -100,23 +101,16 @@ def changes(
     change = np.concatenate([entered, left, -before])
     if emit is Emit.DSTREAM:
         change = -change
-    places, net = _added(at * max(1, example.size) + what, change)
+    keys, net = _added(at * max(1, example.size) + what, change)
     kept = net > 0
-    times = np.repeat(places[kept], net[kept])
-    instants, which = np.divmod(times, max(1, example.size))
-    found = every[pl.Series(example[which])].insert_column(0, pl.Series(INSTANT, instants))
-    changed = found.select(INSTANT, *names)
+    instants, which = np.divmod(np.repeat(keys[kept], net[kept]), max(1, example.size))
+    changed = every[pl.Series(example[which])]
+    changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
     still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
-    final = every[pl.Series(example[still])].with_columns(
-        pl.Series(_COUNT, counts, pl.Int64), pl.Series(_PLACE, np.arange(still.size), pl.Int64)
-    )
-    return changed, final.select(*names, _COUNT, _PLACE)
-
-
-def _only(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Some columns; without any, one that is the same everywhere, so that rows still count."""
-    same = pl.repeat(0, pl.len(), dtype=pl.Int64).alias(_COUNT)
-    return frame.select(names) if names else frame.select(same)
+    answer = every[pl.Series(example[still])]
+    counted = pl.Series(_COUNT, counts, pl.Int64)
+    places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
+    return changed, pl.DataFrame([*(answer[name] for name in names), counted, places])
 
 
 def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:

@@ -110,10 +110,10 @@ class Incremental:
         for matches in self.branches():
             matches.take(arrived, floor, asking)
 
-    def over(self, schedule: Schedule) -> None:
-        """All instants of a step have been looked at."""
+    def over(self, schedule: Schedule, last: int = NEVER) -> None:
+        """All instants of a step have been looked at, of which the last is at some moment."""
         for matches in self.branches():
-            matches.over(_floor(schedule))
+            matches.over(max(_floor(schedule), last))
 
     def is_close_behind(self, schedule: Schedule, width: int) -> bool:
         """Whether time has gone on by no more than so much in what is new."""

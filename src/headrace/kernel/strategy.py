@@ -25,6 +25,7 @@ from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around, own_answers
+from headrace.kernel.grid import NEVER
 from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_own
 from headrace.kernel.instants import Instants
 from headrace.kernel.matches import Asking, Matches
@@ -111,7 +112,7 @@ class Matching:
             yield start, matched
             start = stop
         if self._kept is not None:
-            self._kept.over(schedule)
+            self._kept.over(schedule, int(instants.times[-1]) if len(instants) else NEVER)
 
     def _by_what_is_new(self, schedule: Schedule) -> bool:
         if self._given_up:
