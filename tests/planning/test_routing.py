@@ -59,6 +59,7 @@ def test_a_route_is_left_only_for_one_that_is_clearly_better() -> None:
     [change] = router.changes
     assert (change.before.legs, change.after.legs) == ((0, 1), (1, 0))
     assert change.after.cost < change.before.cost
+    assert (router.changed, change.rows, change.met) == (1, 1, (1.0, 90.0))
 
 
 def test_many_legs_are_chosen_one_by_one() -> None:
