@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,18 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from headrace.kernel.lasting import from_on, united, without_most
+from headrace.kernel.lasting import END, from_on, united, without_most
+from headrace.kernel.tally import Tally
 
 _GROWN: Final = 2
 _SMALL: Final = 4_096
 """A stock is put in order when it has grown so many times, and is not small."""
-_OLD: Final = 0.75
-"""Counts are made again when a stock has grown or shrunk by so much."""
 _MOST_CHUNKS: Final = 8
 _ROOMY: Final = 6
 """A glance has room for so many times as many terms, as a power of two."""
 _MOST_BITS: Final = 24
 _MARKS: Final = 3
+
+
+_PARTS, _MOST_PARTS = 16, 128
+"""What is counted is counted no more in so many parts, as they are over."""
+_NONE: Final = np.empty(0, np.int64)
 
 
 class Stock:
@@ -32,7 +37,9 @@ class Stock:
         self.frame: pl.DataFrame | None = None
         self._ordered = 0
         self._distinct: dict[tuple[str, ...], tuple[int, int]] = {}
-        self._counts: dict[str, tuple[int, Counts]] = {}
+        self._came = 0
+        self._counted: deque[tuple[int, pl.DataFrame]] = deque()
+        self._tallies: dict[str, Tally] = {}
         self._glances: dict[str, _Glance] = {}
 
     @property
@@ -43,11 +50,22 @@ class Stock:
     def add(self, new: pl.DataFrame) -> None:
         """Take more."""
         self.frame = new if self.frame is None else pl.concat([self.frame, new])
+        self._came += new.height
+        if self._tallies and new.height:
+            self._counted.append(_until(new))
+            if len(self._counted) > _MOST_PARTS:
+                self._counted = deque(_in_pairs(self._counted))
+        for name, tally in self._tallies.items():
+            tally.add(new[name].to_numpy())
         for name, glance in self._glances.items():
             glance.add(new[name].to_numpy())
 
     def drop(self, floor: int) -> None:
-        """Drop what is over, if that is most of it."""
+        """Count what is over no more, and drop it if that is most of it."""
+        while self._counted and self._counted[0][0] < floor:
+            _, gone = self._counted.popleft()
+            for name, tally in self._tallies.items():
+                tally.take_away(gone[name].to_numpy())
         if self.frame is not None:
             kept = without_most(self.frame, floor)
             self._glances = self._glances if kept is self.frame else {}
@@ -65,25 +83,29 @@ class Stock:
         elif self.frame.n_chunks() > _MOST_CHUNKS:
             self.frame = self.frame.rechunk()
 
-    def distinct(self, on: list[str]) -> int:
-        """How many different ones there are by some columns, as of when it was half as large."""
+    def distinct(self, on: list[str]) -> float:
+        """How many different ones there are by some columns, as of lately."""
         if self.frame is None or self.height == 0:
             return 0
-        known, height = self._distinct.get(tuple(on), (0, 0))
-        if not height / _GROWN <= self.height <= height * _GROWN:
-            known, height = self.frame.select(on).n_unique(), self.height
-            self._distinct[tuple(on)] = known, height
+        if len(on) == 1 and on[0] in self._tallies:
+            return self._tallies[on[0]].distinct
+        known, came = self._distinct.get(tuple(on), (0, -1))
+        if came < 0 or self._came - came > self.height:  # nearly all of them have come since
+            known = self.frame.select(on).n_unique()
+            self._distinct[tuple(on)] = known, self._came
         return known
 
     def meets(self, found: pl.DataFrame, name: str) -> float:
-        """How many of it some others meet in a column, by counts that may be a little old."""
+        """About how many of it some others meet in a column."""
         if self.frame is None or self.height == 0:
             return 0.0
-        height, counts = self._counts.get(name, (0, Counts.of(pl.Series(dtype=pl.Int64))))
-        if not self.height * _OLD <= height <= self.height / _OLD:
-            counts = Counts.of(self.frame[name])
-            self._counts[name] = self.height, counts
-        return counts.meets(found[name].to_numpy())
+        if not self._tallies:
+            self._counted = deque(map(_until, _by_end(self.frame)))
+        tally = self._tallies.get(name)
+        if tally is None or tally.is_full:
+            counted = [frame[name].to_numpy() for _, frame in self._counted]
+            tally = self._tallies[name] = Tally(np.concatenate([_NONE, *counted]))
+        return float(tally.of(found[name].to_numpy()).sum())
 
     def fitting(self, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
         """Those of some matches that may agree with one of these on some columns."""
@@ -99,9 +121,29 @@ class Stock:
         return found if flags.all() else found.filter(pl.Series(flags))
 
 
+def _until(frame: pl.DataFrame) -> tuple[int, pl.DataFrame]:
+    """Matches, and the moment after which all of them are over."""
+    return int(frame[END].to_numpy().max()), frame
+
+
+def _by_end(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Matches in parts that are over one after the other."""
+    ordered = frame.sort(END)
+    size = -(-frame.height // _PARTS)
+    for start in range(0, frame.height, size):
+        yield ordered[start : start + size]
+
+
+def _in_pairs(parts: Iterable[tuple[int, pl.DataFrame]]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Half as many parts of matches."""
+    every = list(parts)
+    for place in range(0, len(every), 2):
+        yield _until(pl.concat([frame for _, frame in every[place : place + 2]], rechunk=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often each term stands in a column."""
+    """How often each term stands in a column that does not change."""
 
     ids: npt.NDArray[np.int64]
     numbers: npt.NDArray[np.int64]
