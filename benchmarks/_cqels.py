@@ -6,13 +6,12 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import _systemx
-import polars as pl
 from _dblp import STREAM, Graph, Updates, attendees, author_name, conference, graph
 
 from headrace import Engine, Evaluation, Store
@@ -104,7 +103,6 @@ class Running:
     registering: float
     place: int = 0
     rows: int = 0
-    _batches: dict[tuple[int, int], bytes] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -229,9 +227,3 @@ def plain(term: Term | None) -> str:
             return lexical
         case _:
             raise AssertionError(f"no such term is expected: {term}")
-
-
-def table(columns: Mapping[str, Sequence[object]]) -> str:
-    """Some figures, for who reads them."""
-    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_hide_dataframe_shape=True):
-        return str(pl.DataFrame(dict(columns)))

@@ -13,11 +13,13 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import rmtree
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import _systemx
 from _cqels import (
@@ -27,12 +29,17 @@ from _cqels import (
     World,
     base_line,
     differences,
-    instances,
     made,
     routing_timed,
     shown,
     text_of,
 )
+from _flips import PHASE, Flips, ridden
+from _loading import Loaded, loaded, written
+from _many import SECONDS, Asked, Concurrent, OnSpark, heading, inline, on_spark, tell_spark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BATCHES = (1, 50, 1000)
 STEPS = {1: 40, 50: 20}
@@ -43,8 +50,10 @@ CHECKED = (20_000, 100, 40.0)
 """The triples, the updates a second and the seconds of the stream that answers are compared on."""
 FIXED = {"rules.adapt_routes": "off"}
 NUMBERS = (10, 100, 1000)
-FEASIBLE = {"q1p": 5000, "q2p": 1000, "q3p": 1000, "q4p": 5000}
-"""The base line is asked by no more instances than these."""
+USUAL = ("single", "concurrency", "adaptation")
+"""What is measured unless something else is asked for."""
+PHASES = {"lb": "with flips", "l": "lectures only", "b": "breaks only"}
+FLIP_RATE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +85,6 @@ class Single:
     load: float
 
 
-@dataclass(frozen=True, slots=True)
-class Concurrent:
-    """Milliseconds of an update, for many instances of a query.
-
-    Attributes:
-        query: which.
-        number: how many instances.
-        static: triples.
-        rate: updates a second of event time.
-        batch: updates in a step.
-        registering: seconds to register all of them.
-        first: seconds of the first step, in which static parts are computed.
-        base_line: of System X.
-        ours: of Headrace.
-        load: of the machine.
-    """
-
-    query: str
-    number: int
-    static: int
-    rate: int
-    batch: int
-    registering: float
-    first: float
-    base_line: float | None
-    ours: float
-    load: float
-
-
 def checked(folder: Path) -> bool:
     """Compare the answers of both systems to all queries; whether they are the same."""
     triples, rate, seconds = CHECKED
@@ -130,7 +110,7 @@ def single(asked: argparse.Namespace, folder: Path) -> Iterator[Single]:
             most = max(_steps(batch) * batch for batch in asked.batches)
             seconds = 32 + 2 * (asked.repeats + 1) * most * len(asked.batches) / rate
             world = made(triples, rate, seconds, folder)
-            for query in asked.queries or SINGLE:
+            for query in _chosen(asked, SINGLE):
                 yield from _single(query, world, triples, asked)
 
 
@@ -191,93 +171,127 @@ def _told(each: Single) -> Single:
 
 def concurrency(asked: argparse.Namespace, folder: Path) -> Iterator[Concurrent]:
     """Many instances of a query, each for another author."""
-    print(
-        f"\n{'':4} {'instances':>9} {'static':>10} {'updates/s':>9} {'batch':>5} {'registered':>10}"
-        f" {'first step':>10} {'System X':>12} {'Headrace':>12} {'growth':>6}  load"
-    )
-    for triples in asked.static[-1:]:
-        world = made(triples, asked.rates[0], 60, folder)
-        for query in asked.queries or MANY:
-            before: Concurrent | None = None
-            for number in asked.numbers:
-                for each in _concurrent(query, number, world, triples, asked):
-                    growth = "-"
-                    if before is not None and each.batch == before.batch:
-                        growth = f"{each.ours / before.ours:.1f}x"
-                    _tell(each, growth)
-                    yield each
-                before = each
+    heading()
+    triples = asked.static[-1]
+    world = made(triples, asked.rates[0], SECONDS, folder)
+    how = Asked(asked.numbers, asked.batches, asked.repeats, asked.cache, asked.base_line_instances)
+    for query in _chosen(asked, MANY):
+        yield from inline(query, world, triples, how)
 
 
-def _authors(world: World, number: int) -> list[int]:
-    """Those who are there first, then others, who may register too."""
-    there = world.people[:number]
-    others = set(range(world.graph.authors)).difference(there)
-    return [*there, *sorted(others)[: number - len(there)]]
-
-
-def _concurrent(
-    query: str, number: int, world: World, triples: int, asked: argparse.Namespace
-) -> Iterator[Concurrent]:
-    authors = _authors(world, number)
-    theirs = None
-    if number <= min(FEASIBLE[query], asked.base_line_instances):
-        system = _systemx.many(query, world.graph, authors, asked.cache)
-        theirs = base_line(system, world, 50, 1) / 1000
-        del system
-    running = Running.of(world, instances(query, authors))
-    first = running.take(1)
-    running.fill()
-    for batch in asked.batches:
-        steps = max(2, min(10, _steps(batch)))
-        times = [running.timed(batch, steps) for _ in range(asked.repeats)]
-        yield Concurrent(
-            query,
-            number,
-            triples,
-            world.rate,
-            batch,
-            running.registering,
-            first,
-            theirs,
-            median(times) / 1000,
-            os.getloadavg()[0],
+def adaptation(_asked: argparse.Namespace, _folder: Path) -> Iterator[Flips]:
+    """Lectures and breaks by turns, and each alone: all routes, and the engine that adapts."""
+    print(f"\nselectivities that flip every {PHASE} s; milliseconds of a step of a second")
+    for phases, name in PHASES.items():
+        each = ridden(phases, FLIP_RATE)
+        routes = ", ".join(f"{route} {taken:.1f}" for route, taken in each.fixed.items())
+        print(
+            f"{name:14} {each.rate:,} updates/s: adaptive {each.adaptive:.1f}; {routes};"
+            f" the best fixed route takes {each.against_best:.2f}x, the worst"
+            f" {each.against_worst:.2f}x; {each.rows:,} equal rows; {each.changes} changes of"
+            f" route; load {os.getloadavg()[0]:.1f}",
+            flush=True,
         )
+        yield each
 
 
-def _tell(each: Concurrent, growth: str) -> None:
-    theirs = "-" if each.base_line is None else f"{each.base_line:,.2f} ms"
-    print(
-        f"{shown(each.query):4} {each.number:9,} {each.static:10,} {each.rate:9,} {each.batch:5}"
-        f" {each.registering:8.2f} s {each.first:8.2f} s {theirs:>12} {each.ours:9,.3f} ms"
-        f" {growth:>6}  {each.load:.1f}",
-        flush=True,
-    )
+def load(asked: argparse.Namespace, folder: Path) -> Iterator[Loaded]:
+    """Static data from a file, and again from the cache."""
+    print(f"\nloading {asked.load:,} triples, and what is static of {', '.join(SINGLE)}")
+    path, cache = written(asked.load, folder), folder / f"cache-{asked.load}"
+    rmtree(cache, ignore_errors=True)
+    for _ in range(2):
+        each = loaded(path, cache, list(SINGLE))
+        tables = ", ".join(f"{shown(name)} {taken:.1f} s" for name, taken in each.computing.items())
+        source = "from the cache" if each.from_cache else "from the file"
+        print(
+            f"{source:14} {each.triples:,} triples:"
+            f" encoded {each.encoding:.1f} s, dictionary {each.learning:.1f} s, computed beforehand"
+            f" {tables}; {each.total:.1f} s in all, at most {each.peak:.1f} GB;"
+            f" load {os.getloadavg()[0]:.1f}",
+            flush=True,
+        )
+        yield each
 
 
-EXPERIMENTS: dict[str, Callable[[argparse.Namespace, Path], Iterator[object]]] = {
+def spark(asked: argparse.Namespace, folder: Path) -> Iterator[OnSpark]:
+    """Many instances on Spark, end to end."""
+    print("\non Spark, end to end: from a file to a file, with a checkpoint")
+    queries = _chosen(asked, MANY[:2])
+    for each in on_spark(queries, asked.on_spark, asked.static[-1], asked.rates[0], folder):
+        tell_spark(each)
+        yield each
+
+
+def _chosen(asked: argparse.Namespace, among: Sequence[str]) -> list[str]:
+    """Those of some queries that are asked for; all of them if none is."""
+    return [each for each in among if not asked.queries or each in asked.queries]
+
+
+Figure = Single | Concurrent | Flips | Loaded | OnSpark
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace, Path], Iterator[Figure]]] = {
     "single": single,
     "concurrency": concurrency,
+    "adaptation": adaptation,
+    "load": load,
+    "spark": spark,
 }
 
 
 def main() -> None:
     """Print the figures, and write them where asked."""
     asked = options().parse_args()
-    found: dict[str, list[object]] = {}
+    found: dict[str, list[Figure]] = {}
     with TemporaryDirectory(prefix="headrace-cqels-") as own:
         folder = asked.data or Path(own)
         folder.mkdir(parents=True, exist_ok=True)
         if not asked.unchecked and not checked(Path(own)):
             sys.exit("the two systems give different answers")
-        for name in asked.only or EXPERIMENTS:
+        for name in asked.only or USUAL:
             found[name] = list(EXPERIMENTS[name](asked, folder))
     if asked.json:
-        said = {
-            name: [asdict(each) for each in figures]  # type: ignore[call-overload]
-            for name, figures in found.items()
-        }
+        said = {name: [asdict(each) for each in figures] for name, figures in found.items()}
         asked.json.write_text(json.dumps(said, indent=2) + "\n")
+    if asked.plot:
+        draw(found, asked.plot)
+
+
+def draw(found: dict[str, list[Figure]], path: Path) -> None:
+    """Draw what the paper draws: one query (Figure 5), and many instances (Figure 7)."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415 - only who draws needs it
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
+    _draw_single([each for each in found.get("single", []) if isinstance(each, Single)], left)
+    many = [each for each in found.get("concurrency", []) if isinstance(each, Concurrent)]
+    for query in dict.fromkeys(each.query for each in many):
+        largest = max(each.batch for each in many)
+        chosen = [each for each in many if each.query == query and each.batch == largest]
+        numbers = [each.number for each in chosen]
+        right.loglog(numbers, [each.ours for each in chosen], marker="o", label=shown(query))
+    right.set_xlabel("instances")
+    right.set_ylabel("milliseconds of an update")
+    right.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def _draw_single(figures: list[Single], axis: Axes) -> None:
+    """Bars of the largest static data and batches."""
+    if not figures:
+        return
+    largest = max((each.static, each.batch) for each in figures)
+    chosen = [each for each in figures if (each.static, each.batch) == largest]
+    kinds = {
+        "System X": [each.base_line or 0.0 for each in chosen],
+        "pre-processing": [each.fixed for each in chosen],
+        "and adaptive": [each.adaptive for each in chosen],
+    }
+    for place, (name, heights) in enumerate(kinds.items()):
+        axis.bar([at + 0.27 * (place - 1) for at in range(len(chosen))], heights, 0.25, label=name)
+    axis.set_xticks(range(len(chosen)), [shown(each.query) for each in chosen])
+    axis.set_yscale("log")
+    axis.set_ylabel("microseconds of an update")
+    axis.legend()
 
 
 def options() -> argparse.ArgumentParser:
@@ -285,6 +299,7 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=EXPERIMENTS, help="which experiments")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path, help="where to draw them, as PNG or SVG")
     parser.add_argument("--data", type=Path, help="where graphs are kept; else in no place")
     parser.add_argument("--static", type=int, nargs="+", default=(100_000, 1_000_000))
     parser.add_argument("--rates", type=int, nargs="+", default=(1000,), help="updates a second")
@@ -295,6 +310,8 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=int, default=_systemx.CACHE, help="entries, in System X")
     parser.add_argument("--base-line-up-to", type=int, default=1_000_000, help="static triples")
     parser.add_argument("--base-line-instances", type=int, default=1000)
+    parser.add_argument("--load", type=int, default=10_000_000, help="triples that are loaded")
+    parser.add_argument("--on-spark", type=int, nargs="+", default=(1000, 5000), help="instances")
     parser.add_argument("--unchecked", action="store_true", help="do not compare answers first")
     return parser
 
