@@ -25,8 +25,9 @@ from headrace.dialects import parse
 from headrace.kernel.answer import table
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings, evaluate
+from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.formats import Format
 from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read

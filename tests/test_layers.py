@@ -29,7 +29,7 @@ LAYERS = (
     {"sinks", "ingest"},
     {"pipeline"},
     {"inline", "spark"},
-    {"store", "sources", "deploying", "registered", "stream"},
+    {"store", "sources", "deploying", "fitting", "registered", "stream"},
     {"launching"},
     {"engine"},
     {"testing"},

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +17,8 @@ from headrace.background.errors import ServiceError
 from headrace.deploying import Refreshing, setup_of
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
-from headrace.errors import SettingError, listing, nearest
+from headrace.errors import SettingError, nearest
+from headrace.fitting import Fitting
 from headrace.functions.table import Functions
 from headrace.inline import (
     LOG,
@@ -25,7 +27,6 @@ from headrace.inline import (
     LateElement,
     RejectedElement,
     StreamFeed,
-    check_readers,
 )
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
@@ -42,8 +43,8 @@ from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.streams import declared
-from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
+from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
 from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
@@ -112,6 +113,8 @@ class Engine:
         self._timeout = timeout
         self._streams: dict[str, Stream] = {}
         self._queries: dict[str, Query] = {}
+        self._fitting = Fitting()
+        self._templates = Templates()
         self._runner: InlineRunner | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
@@ -143,7 +146,7 @@ class Engine:
         iri = iri.removeprefix("<").removesuffix(">")
         if idle is not None and self._clock is None:
             raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
-        if any(self._plan(each).stream == Iri(iri) for each in self._queries.values()):
+        if self._fitting.makes(iri):
             raise SettingError(f"stream <{iri}> is what a query makes; push to another one")
         if iri not in self._streams:
             self._streams[iri] = Stream(
@@ -189,44 +192,58 @@ class Engine:
         if name in self._queries:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
-        query = Query(name, parsed, settings or {})
+        query = Query(name, parsed, settings or {}, self.remove)
         plan = self._plan(query)
-        plans = [*map(self._plan, self._queries.values()), plan]
         if self._clock is None:
             check_live(plan)
-        self._check_names(plan)
-        in_step_order(plans)
+        self._fitting.check_name(plan, self._streams)
+        self._fitting.check_circle(plan, map(self._plan, self._queries.values()))
         if self._runner is not None:
-            check_readers(plans)
-            self._check_streams(plans)
-            self.step()  # so that it sees nothing of what has come before
+            self._fitting.check_streams(plan, self._streams)
+            self._take_in()  # so that it sees nothing of what has come before
             self._runner.kernel.register(plan)
         self._queries[name] = query
+        self._fitting.add(plan)
         return query
 
-    def _check_names(self, plan: Plan) -> None:
-        """Refuse a query that would be a stream which there is already."""
-        if plan.stream is None:
-            return
-        iri = plan.stream.value
-        makers = [
-            each.name for each in self._queries.values() if self._plan(each).stream == plan.stream
-        ]
-        if iri in self._streams or makers:
-            by = f"by '{makers[0]}'" if makers else "as a stream of its own"
-            raise SettingError(
-                f"'{plan.name}' makes stream <{iri}>, which is declared {by} already"
-            )
+    def remove(self, name: str) -> None:
+        """Take a query out, after what has come so far: it reports no more.
+
+        Raises:
+            SettingError: there is none of that name, or another one reads what it makes.
+        """
+        if name not in self._queries:
+            near = nearest(name, self._queries)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise SettingError(f"there is no query '{name}'{hint}")
+        plan = self._plan(self._queries[name])
+        self._fitting.remove(plan, map(self._plan, self._queries.values()))
+        if self._runner is not None:
+            self._take_in()
+            self._runner.kernel.remove(name)
+        self._queries.pop(name).end()
+
+    def _take_in(self) -> None:
+        """Evaluate what has been pushed, if something has."""
+        runner = self._runner
+        if runner is not None and any(feed.waits() for feed in runner.feeds.values()):
+            self.step()
 
     def _plan(self, query: Query) -> Plan:
-        parsed = query.parsed
-        streams = tuple(Iri(iri) for iri in self._streams)
-        delays = {iri: each.delay for iri, each in self._streams.items() if each.delay is not None}
-        if "delay" in {**self.settings, **query.settings}:
-            delays = {}  # what a run is told goes before what a stream declares
+        parsed, streams = query.parsed, tuple[Iri, ...]()
+        read = {window.stream for window in parsed.query.windows}
+        if not all(isinstance(each, Iri) for each in read):  # one is a window on every stream
+            streams = tuple(Iri(iri) for iri in self._streams)
+        delays = {}
+        if "delay" not in self.settings and "delay" not in query.settings:
+            # Else what a run is told goes before what a stream declares.
+            names = {each.value for each in (*read, *streams) if isinstance(each, Iri)}
+            known = ((iri, self._streams[iri].delay) for iri in names if iri in self._streams)
+            delays = {iri: delay for iri, delay in known if delay is not None}
+        make = partial(make_plan, rewriting=self._templates)
         return query.planned(
             (streams, tuple(sorted(delays.items()))),
-            lambda: make_plan(parsed.query, query.name, streams, delays, parsed.source),
+            lambda: make(parsed.query, query.name, streams, delays, parsed.source),
         )
 
     # -- the run ---------------------------------------------------------------------------
@@ -246,8 +263,8 @@ class Engine:
             SettingError: they do not fit together, or one reads a stream that is not declared.
         """
         plans = [self._plan(each) for each in self._queries.values()]
-        check_readers(plans)
-        self._check_streams(plans)
+        for plan in plans:
+            self._fitting.check_streams(plan, self._streams)
         return plans
 
     def feed(self, iri: str) -> StreamFeed:
@@ -255,7 +272,7 @@ class Engine:
         if self._ended:
             raise SettingError("the input has ended with finish(); start again with a new Engine")
         runner = self.runner
-        feed = runner.feed(Iri(iri), [query.plan for query in runner.kernel.queries])
+        feed = runner.feed(Iri(iri))
         if iri in self._streams:
             feed.idle = self._streams[iri].idle
         return feed
@@ -263,26 +280,6 @@ class Engine:
     def now(self) -> int:
         """The present, in microseconds."""
         return _now() if self._clock is None else self._clock()
-
-    def _check_streams(self, plans: list[Plan]) -> None:
-        """Refuse a query that would wait for ever for a stream that nobody has declared."""
-        made = {plan.stream.value for plan in plans if plan.stream is not None}
-        for plan in plans:
-            for name, _ in plan.semantics.stream_delays:
-                if name not in self._streams and name not in made:
-                    declared = _names([*self._streams, *made])
-                    raise SettingError(f"'delay.{name}': no such stream; declared are {declared}")
-            for stream in plan.streams:
-                if stream.value not in self._streams and stream.value not in made:
-                    known = [*self._streams, *made]
-                    near = nearest(stream.value, known)
-                    hint = f"did you mean <{near}>?" if near else f"declared are {_names(known)}"
-                    if not known:
-                        hint = (
-                            f"say what it is with --stream {stream.value}=SOURCE or Engine.stream"
-                        )
-                    problem = f"'{plan.name}' reads <{stream.value}>, which is no declared stream"
-                    raise SettingError(f"{problem}; {hint}")
 
     def around(self) -> Around:
         """What its queries share."""
@@ -489,8 +486,3 @@ class Engine:
     def rejected(self) -> list[RejectedElement]:
         """What could not be taken, and why."""
         return self._runner.rejected if self._runner else []
-
-
-def _names(iris: Iterable[str]) -> str:
-    shown = [f"<{iri}>" for iri in iris]
-    return listing(shown, "and") if shown else "none"

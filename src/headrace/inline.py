@@ -130,6 +130,10 @@ class StreamFeed:
     late: int = 0
     pending: list[pl.DataFrame] = field(default_factory=list)
 
+    def waits(self) -> bool:
+        """Whether something has come since the last step."""
+        return bool(self.pending)
+
     @property
     def counters(self) -> Counters:
         """What has become of its elements."""
@@ -311,9 +315,10 @@ class InlineRunner:
         self._paces = Paces()
         self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
 
-    def feed(self, stream: Iri, plans: Sequence[Plan] = ()) -> StreamFeed:
+    def feed(self, stream: Iri) -> StreamFeed:
         """The way into a stream; what its queries declare decides what it takes."""
         if stream not in self.feeds:
+            plans = [query.plan for query in self.kernel.queries]
             readers = [plan.semantics for plan in plans if stream in plan.streams]
             semantics = readers[0] if readers else Semantics()  # all of them agree
             self.feeds[stream] = StreamFeed(
@@ -369,7 +374,7 @@ class InlineRunner:
         It is for after the results have been delivered. If it could not be done then, the next
         step does it.
         """
-        if not any(feed.pending for feed in self.feeds.values()):
+        if not any(feed.waits() for feed in self.feeds.values()):
             self.kernel.forget()
             self._owes = False
 

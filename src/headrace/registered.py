@@ -14,8 +14,15 @@ from headrace.results.evaluations import Evaluation
 class Query:
     """A registered query and what it has reported."""
 
-    def __init__(self, name: str, parsed: Parsed, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        parsed: Parsed,
+        settings: Mapping[str, str],
+        remove: Callable[[str], None] | None = None,
+    ) -> None:
         """Begin with no results."""
+        self._remove = remove
         self.name = name
         self.settings = settings
         self.parsed = parsed
@@ -31,6 +38,11 @@ class Query:
         if self._plan is None or self._plan[0] != given:
             self._plan = (given, make())
         return self._plan[1]
+
+    def remove(self) -> None:
+        """Take it out, after what has come so far: it reports no more."""
+        if self._remove is not None:
+            self._remove(self.name)
 
     def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
         """Call a function with each evaluation from now on, instead of keeping it."""

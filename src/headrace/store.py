@@ -26,7 +26,7 @@ from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import GRAPH, QUADS
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions

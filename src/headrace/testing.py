@@ -70,7 +70,7 @@ def play(  # noqa: PLR0913 - each is a part of the script
     # A script has its own time: what is far ahead of it is not far ahead of the clock.
     engine = Engine(settings=settings, live=live, clock=None)
     for graph, text in (static or {}).items():
-        engine.static.add(_static(text, graph))
+        engine.static.add(static_quads(text, graph))
     for iri in streams:
         engine.stream(iri, delay=(delays or {}).get(iri))
     found: list[Evaluation] = []
@@ -88,7 +88,8 @@ def play(  # noqa: PLR0913 - each is a part of the script
     return Played(found, engine.late, engine.rejected, dict(engine.counters), errors)
 
 
-def _static(text: str, graph: str | None) -> Iterator[Quad]:
+def static_quads(text: str, graph: str | None) -> Iterator[Quad]:
+    """Static data that are given as Turtle."""
     named = None if graph is None else Iri(graph)
     quads = read(text, Format.TURTLE, scope=Scope("static"))
     for quad in quads:

@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.errors import HeadraceError, SettingError
-from headrace.kernel import contents, found, incremental, lookup, snapshot, stock, strategy
+from headrace.errors import SettingError
 from headrace.testing import Played, play
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
+from tests.continuous.thresholds import made_small
 
 pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-given_up = strategy.Matching._give_up
-
-
-def loudly(matching: strategy.Matching) -> None:
-    """Give up only what a snapshot would refuse too."""
-    error = sys.exc_info()[1]
-    if error is not None and not isinstance(error, HeadraceError):
-        pytest.fail(f"incremental evaluation has failed: {error!r}")
-    given_up(matching)
-
-
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
     """Let small streams reach what only large ones do else."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategy, "_WORTH_IT", 1)
-        patch.setattr(strategy, "_AT_LEAST", 3)
-        patch.setattr(incremental, "_FEW", 1)
-        for module in (stock, found):
-            patch.setattr(module, "_SMALL", 0)
-            patch.setattr(module, "_GROWN", 1.1)
-        patch.setattr(found, "_RECENT", 3)
-        patch.setattr(strategy.Matching, "_give_up", loudly)
-        patch.setattr(lookup, "_LARGE", 2)
-        patch.setattr(lookup, "_FEW", 0.1)
-        patch.setattr(contents, "BLOCK_ROWS", 60)
-        patch.setattr(snapshot, "_MUCH_MORE", 0)
+    with made_small():
         yield
 
 

@@ -20,7 +20,7 @@ from headrace.algebra.walk import everywhere, expressions, within
 from headrace.dialects import parse
 from headrace.kernel.answer import Truth, answer
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.results.table import Table

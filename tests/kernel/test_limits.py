@@ -12,7 +12,7 @@ from headrace.dialects import parse
 from headrace.kernel import data
 from headrace.kernel.answer import answer
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.terms import Iri, Literal, Quad
 from headrace.rdf.vocabulary import XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from headrace.results.table import Table

@@ -32,6 +32,7 @@ from headrace.engine import Engine
 from headrace.errors import InternalError, SettingError
 from headrace.kernel.order import is_ordered
 from headrace.planning.plan import make_plan
+from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import Stage, optimised
 from headrace.rewrite.rule import local
@@ -158,7 +159,7 @@ def test_a_continuous_query_is_evaluated_as_rewritten() -> None:
     plan = make_plan(query())
     assert plan.pattern == optimised(query())
     assert plan.query.pattern == query().pattern
-    assert make_plan(query(), rules=()).pattern == query().pattern
+    assert make_plan(query(), rewriting=Templates(())).pattern == query().pattern
 
 
 ORDERED = "{ SELECT ?x ?v { ?x <x:p> ?v } ORDER BY DESC(?v) }"

@@ -13,7 +13,8 @@ from headrace.algebra.operators import Operator
 from headrace.kernel.columns import CONTENTS
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings, evaluate
+from headrace.kernel.snapshot import evaluate
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.terms import Iri, Literal, Quad, Term
 from headrace.rdf.vocabulary import XSD_DECIMAL, XSD_INTEGER
 from tests.rewrite.naive import Dataset, Statements, Times, Triple, World

@@ -13,7 +13,7 @@ from headrace.algebra.query import Query
 from headrace.dialects import parse
 from headrace.kernel.answer import Answer, Statements, Truth, answer
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.formats import format_of_path
 from headrace.rdf.options import ReadOptions
 from headrace.rdf.reading import read

@@ -21,8 +21,9 @@ from headrace.algebra.query import (
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, column
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.snapshot import Surroundings, evaluate
+from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.results.table import Table

@@ -48,15 +48,26 @@ def emitted(
     """
     if emit is Emit.RSTREAM:
         return answers.frame, None
-    counted = _counted(answers.frame)
-    names = [name for name in answers.frame.columns if name != INSTANT]
-    shifted = counted.with_columns(pl.col(INSTANT) + 1)
+    found = counted(answers.frame)
+    shifted = found.with_columns(pl.col(INSTANT) + 1)
     if previous is not None:
         first = previous.with_columns(pl.lit(0, pl.Int64).alias(INSTANT))
         shifted = pl.concat([first.select(shifted.columns), shifted])
     last = shifted.filter(pl.col(INSTANT) == answers.number).drop(INSTANT)
     before = shifted.filter(pl.col(INSTANT) < answers.number)
-    new, old = (counted, before) if emit is Emit.ISTREAM else (before, counted)
+    return compared(found, before, emit), last
+
+
+def compared(found: pl.DataFrame, before: pl.DataFrame, emit: Emit) -> pl.DataFrame:
+    """What of some answers is new, or has gone.
+
+    Args:
+        found: the answers, each solution of an instant once.
+        before: at each instant, what it is compared with.
+        emit: which of both.
+    """
+    names = [name for name in found.columns if name not in {INSTANT, _COUNT, _PLACE}]
+    new, old = (found, before) if emit is Emit.ISTREAM else (before, found)
     joined = new.join(
         old.select(INSTANT, *names, pl.col(_COUNT).alias(_BEFORE)),
         on=[INSTANT, *names],
@@ -69,7 +80,7 @@ def emitted(
     repeated = rows.select(pl.exclude(_COUNT, _BEFORE).repeat_by(_COUNT)).explode(
         INSTANT, _PLACE, *names
     )
-    return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE), last
+    return repeated.sort(INSTANT, _PLACE, maintain_order=True).drop(_PLACE)
 
 
 def changes(
@@ -108,9 +119,9 @@ def changes(
     changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
     still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
     answer = every[pl.Series(example[still])]
-    counted = pl.Series(_COUNT, counts, pl.Int64)
+    often = pl.Series(_COUNT, counts, pl.Int64)
     places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
-    return changed, pl.DataFrame([*(answer[name] for name in names), counted, places])
+    return changed, pl.DataFrame([*(answer[name] for name in names), often, places])
 
 
 def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
@@ -123,7 +134,7 @@ def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
     return ordered[starts], np.add.reduceat(values[order], starts)
 
 
-def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+def counted(frame: pl.DataFrame) -> pl.DataFrame:
     """Each solution of an instant once: how often it is there, and where it first stands."""
     names = frame.columns
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -14,16 +14,18 @@ from headrace.functions.table import Functions
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import FIRST, INSTANT, LAST, column
+from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.forms import answer_frame
 from headrace.kernel.incremental import Matched
 from headrace.kernel.instants import Instants
+from headrace.kernel.members import Apart, told_apart
 from headrace.kernel.scan import Share
-from headrace.kernel.snapshot import CallService, Observe, Surroundings, evaluate, no_service
+from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_service
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.rewrite.optimise import PRECOMPUTE
@@ -148,18 +150,21 @@ class _Evaluation:
         surroundings = self._surroundings(start, stop, windows)
         surroundings = replace(surroundings, given=self.held.given(start, stop))
         found = evaluate(plan.pattern, data_of(seen, static), surroundings)
-        return answer_frame(plan.query, found, range(stop - start), around.dictionary)
+        instants = range(len(surroundings.instants))
+        frame = answer_frame(plan.query, found, instants, around.dictionary)
+        return told_apart(frame, len(plan.members)) if plan.members else frame
 
     def _surroundings(
         self, start: int, stop: int, windows: tuple[WindowContents, ...]
     ) -> Surroundings:
         plan, around, times = self.held.plan, self.around, self.held.instants.times
+        members = max(1, len(plan.members))
         return Surroundings(
             around.dictionary,
-            range(stop - start),
+            range((stop - start) * members),
             around.budget(),
             EvaluationContext(date_time(int(times[start])), functions=around.functions),
-            lambda number: date_time(int(times[start + number])),
+            lambda number: date_time(int(times[start + number // members])),
             label_of(plan, self.held.instants, start),
             around.service,
             windows,
@@ -167,14 +172,15 @@ class _Evaluation:
             self.share,
             plan.applies(PRECOMPUTE),
             around.observe,
+            apart=Apart.of(plan, range(stop - start)),
         )
 
 
 def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
-    """The answers of matches that each make their own: `first`, `last` and ids."""
-    lasting = matched.each()
-    frame = own_answers(matched.plan, lasting.drop(FIRST, LAST), around)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in (FIRST, LAST)]
+    """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
+    given, lasting = matched.each()
+    frame = answers_given(matched.plan, given, range(lasting.height), around)
+    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
     return frame.with_columns(numbers).drop(INSTANT)
 
 
@@ -184,20 +190,27 @@ def own_answers(plan: Plan, matches: pl.DataFrame, around: Around) -> pl.DataFra
     rows = pl.int_range(matches.height, dtype=pl.Int64, eager=True).alias(INSTANT)
     names = [name for name in map(column, possible(core.operator)) if name in matches.columns]
     given = Solutions(pl.DataFrame([rows, *(matches[name] for name in names)]), keyed=True)
-    moment = date_time(0)  # nothing that is computed depends on it
+    return answers_given(plan, {id(core.operator): given}, range(matches.height), around)
+
+
+def answers_given(
+    plan: Plan, given: Mapping[int, Solutions], instants: range, around: Around
+) -> pl.DataFrame:
+    """The answers that follow from solutions of cores, where nothing depends on the time."""
+    moment = date_time(0)
     surroundings = Surroundings(
         around.dictionary,
-        range(matches.height),
+        instants,
         around.budget(),
         EvaluationContext(moment, functions=around.functions),
         lambda _: moment,
         streams=plan.streams,
         precomputes=plan.applies(PRECOMPUTE),
-        given={id(core.operator): given},
+        given=given,
     )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)
-    return answer_frame(plan.query, found, range(matches.height), around.dictionary)
+    return answer_frame(plan.query, found, instants, around.dictionary)
 
 
 def finished(
@@ -220,11 +233,13 @@ def finished(
 
 
 def label_of(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:
-    """What tells an instant from any other; instants are numbered from a start."""
+    """What tells an instant of a query from any other; instants are numbered from a start."""
+    names = plan.members or (plan.name,)
 
     def label(number: int) -> bytes:
-        place = start + number
-        return f"{plan.name} {instants.times[place]} {instants.seqs[place]}".encode()
+        place, member = divmod(number, len(names))
+        time, seq = instants.times[start + place], instants.seqs[start + place]
+        return f"{names[member]} {time} {seq}".encode()
 
     return label
 

@@ -24,6 +24,7 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.members import MEMBER
 from headrace.kernel.solutions import Solutions, complete
 from headrace.rdf.terms import Quad, canonical
 
@@ -55,11 +56,15 @@ def answer_frame(
 
 
 def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
-    """Rows of ids as rows of texts, by instant and then as the query orders them or by text."""
-    names = [name for name in frame.columns if name != INSTANT]
+    """Rows of ids as rows of texts, by instant and then as the query orders them or by text.
+
+    Where they are of several queries, all of one query come first.
+    """
+    key = [name for name in (MEMBER, INSTANT) if name in frame.columns]
+    names = [name for name in frame.columns if name not in key]
     texts = [dictionary.texts(frame[name]).alias(name) for name in names]
-    by = [INSTANT] if ordered else [INSTANT, *names]
-    rows = pl.DataFrame([frame[INSTANT], *texts])
+    by = key if ordered else [*key, *names]
+    rows = pl.DataFrame([*(frame[name] for name in key), *texts])
     return rows.sort(by, nulls_last=False, maintain_order=ordered)
 
 

@@ -21,6 +21,7 @@ from headrace.algebra.scope import possible
 from headrace.kernel.columns import (
     CONTENTS,
     FIRST,
+    INSTANT,
     LAST,
     POSITION,
     STATEMENT,
@@ -35,6 +36,7 @@ from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.matches import Arrived, Asking, Matches
+from headrace.kernel.members import MEMBER, OF_MEMBER, is_hidden
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
@@ -60,8 +62,9 @@ class _Cored:
 
     @property
     def names(self) -> list[str]:
-        """The columns of its solutions."""
-        return sorted(column(each) for each in possible(self.core.operator))
+        """The columns of its solutions; where they are of members, which says it all."""
+        names = sorted(column(each) for each in possible(self.core.operator))
+        return [name for name in names if name == OF_MEMBER or not is_hidden(name)]
 
 
 def makes_its_own(plan: Plan) -> bool:
@@ -250,12 +253,20 @@ class Matched:
     @property
     def is_whole(self) -> bool:
         """Whether each match makes its own solutions, so that they last as long as it does."""
+        if self.plan.members and any(OF_MEMBER not in each.columns for each in self.found.values()):
+            return False  # a match of all members has to be told apart first
         return makes_its_own(self.plan)
 
-    def each(self) -> pl.DataFrame:
-        """Every match of its only core, with its first and its last instant."""
-        [frame] = self.found.values()
-        return frame
+    def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
+        """Every match as if it were of an instant of its own, and how long it lasts for whom."""
+        [(operator, frame)] = self.found.items()
+        rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+        if not self.plan.members:
+            matches = Solutions(frame.with_columns(rows).drop(FIRST, LAST), keyed=True)
+            return {operator: matches}, frame.select(FIRST, LAST)
+        own = frame.with_columns(rows).drop(FIRST, LAST, OF_MEMBER)
+        lasting = frame.select(FIRST, LAST, pl.col(OF_MEMBER).alias(MEMBER))
+        return {operator: Solutions(own, keyed=True)}, lasting
 
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""

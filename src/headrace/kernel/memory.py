@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from headrace.kernel.columns import ID, STATEMENT, TERMS
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.group import Group, by_member
+from headrace.kernel.members import MEMBER
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.step import Arrivals, Kernel
@@ -35,6 +37,25 @@ class QueryMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupMemory:
+    """The last answers of queries that were evaluated as one, in one frame.
+
+    Attributes:
+        names: of the queries; none where one has been removed.
+        previous: the answers, with the places of the names.
+    """
+
+    names: tuple[str | None, ...]
+    previous: pl.DataFrame
+
+    def of_each(self) -> dict[str, pl.DataFrame]:
+        """The last answer of each query."""
+        found, nothing = by_member(self.previous), self.previous.clear().drop(MEMBER)
+        names = enumerate(self.names)
+        return {name: found.get(number, nothing) for number, name in names if name is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class DerivedMemory:
     """What is left of a stream that a query makes, and how far it has come."""
 
@@ -51,41 +72,54 @@ class Memory:
         queries: by their names.
         derived: the streams that queries make, by their IRIs.
         terms: what the ids in them stand for.
+        groups: the last answers of queries that are evaluated as one.
     """
 
     position: int = -1
     queries: Mapping[str, QueryMemory] = field(default_factory=dict)
     derived: Mapping[str, DerivedMemory] = field(default_factory=dict)
     terms: pl.DataFrame = field(default_factory=TERMS.to_frame)
+    groups: tuple[GroupMemory, ...] = ()
 
 
 def memory_of(kernel: Kernel) -> Memory:
     """What a kernel remembers after a step."""
     queries = {
-        query.plan.name: QueryMemory(
-            query.progress, query.since, query.failure, query.previous, query.pace
+        plan.name: QueryMemory(
+            query.progress,
+            query.since,
+            query.failure,
+            None if isinstance(query, Group) else query.previous,
+            query.pace,
         )
         for query in kernel.queries
+        for plan in query.plans
     }
+    groups = tuple(
+        GroupMemory(query.names, query.previous)
+        for query in kernel.queries
+        if isinstance(query, Group) and query.previous is not None
+    )
     derived = {}
     for query in kernel.queries:
         log = None if query.plan.stream is None else kernel.logs.get(query.plan.stream)
         if query.plan.stream is not None and log is not None:
             derived[query.plan.stream.value] = DerivedMemory(log.statements, log.high)
-    terms = _terms(queries, derived, kernel.around.dictionary)
-    return Memory(kernel.position, queries, derived, terms)
+    kept = [query.previous for query in kernel.queries]
+    terms = _terms(kept, derived, kernel.around.dictionary)
+    return Memory(kernel.position, queries, derived, terms, groups)
 
 
 def _terms(
-    queries: Mapping[str, QueryMemory],
+    previous: Iterable[pl.DataFrame | None],
     derived: Mapping[str, DerivedMemory],
     dictionary: Dictionary,
 ) -> pl.DataFrame:
     used = [each.statements[name] for each in derived.values() for name in STATEMENT]
-    for each in queries.values():
-        if each.previous is not None:
-            names = [name for name in each.previous.columns if name.startswith("?")]
-            used += [each.previous[name] for name in names]
+    for frame in previous:
+        if frame is not None:
+            names = [name for name in frame.columns if name.startswith("?")]
+            used += [frame[name] for name in names]
     if not used:
         return TERMS.to_frame()
     ids = pl.concat([series.rename(ID) for series in used]).drop_nulls().unique()
@@ -108,12 +142,14 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
         if Iri(iri) in kernel.logs:
             kernel.remember(Iri(iri), Arrivals(derived.statements, derived.high))
     kernel.position = memory.position
+    answers = {name: each for group in memory.groups for name, each in group.of_each().items()}
     for query in kernel.queries:
         found = memory.queries.get(query.plan.name)
         if found is None:
             query.since = memory.position
         else:
             query.progress, query.since = found.progress, found.since
-            query.failure, query.previous = found.failure, found.previous
+            query.failure = found.failure
+            query.previous = answers.get(query.plan.name, found.previous)
             query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
             kernel.resume(query)

@@ -20,6 +20,7 @@ from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import join, join_size
 from headrace.kernel.solutions import Solutions
+from headrace.planning.sharing import Parameters
 from headrace.rdf.terms import Iri
 
 _MOST_ROWS: Final = 20_000_000
@@ -47,6 +48,8 @@ def predicates_of(operator: Operator) -> Predicates | None:
             return None
         case Graph(name, _) if not isinstance(name, Iri):
             return None
+        case Parameters():
+            return frozenset()  # whoever has a plan sees to it that their terms stay
         case Join() | Union() | Filter() | Project() | Distinct() | Graph():
             below = [predicates_of(each) for each in inputs(operator)]
             known = [each for each in below if each is not None]

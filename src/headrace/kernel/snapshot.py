@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, assert_never
 
@@ -38,11 +38,9 @@ from headrace.algebra.operators import (
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions, within
-from headrace.errors import InternalError
 from headrace.functions.dependence import depends_on_instant
-from headrace.functions.evaluate import EvaluationContext, is_volatile
+from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
-from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.data import (
     Active,
@@ -50,76 +48,24 @@ from headrace.kernel.data import (
     EachNamedGraph,
     NamedGraph,
     Quads,
-    WindowContents,
     united,
 )
-from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
+from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
-from headrace.kernel.scan import Share, Wanted, at_instants, scan
+from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
+from headrace.kernel.surroundings import Surroundings
 from headrace.planning.following import follows_graph
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
-from headrace.rdf.terms import Iri, Literal
-from headrace.rdf.vocabulary import XSD_DATE_TIME
-
-Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
-CallService = Callable[[Service, Solutions], Solutions]
-"""Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
-
-
-def no_service(_service: Service, _solutions: Solutions) -> Solutions:
-    """Where no endpoint can be asked."""
-    raise InternalError("SERVICE stands where no endpoint can be asked")
-
-
-def _unlabelled(_instant: int) -> bytes:
-    return b""
-
-
-def _epoch(_instant: int) -> Literal:
-    return Literal("1970-01-01T00:00:00Z", XSD_DATE_TIME)
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What an evaluation depends on besides the pattern and the data.
-
-    Attributes:
-        dictionary: the terms.
-        instants: when it is evaluated.
-        budget: what it may cost.
-        context: what expressions depend on.
-        moment: the time of an instant.
-        label: what tells an instant from any other, wherever it is evaluated.
-        service: how remote endpoints are asked.
-        windows: what windows hold.
-        streams: the streams they are on, by number.
-        share: the part of the solutions that is looked for.
-        precomputes: whether what is found in static data is remembered.
-        observe: told what each operator and triple pattern has found, and in how many seconds.
-        given: what is known already, by the identities of operators.
-    """
-
-    dictionary: Dictionary
-    instants: Sequence[int] = (0,)
-    budget: Budget = field(default_factory=Budget)
-    context: EvaluationContext = field(default_factory=lambda: EvaluationContext(_epoch(0)))
-    moment: Callable[[int], Literal] = _epoch
-    label: Callable[[int], bytes] = _unlabelled
-    service: CallService = no_service
-    windows: tuple[WindowContents, ...] = ()
-    streams: tuple[Iri, ...] = ()
-    share: Share | None = None
-    precomputes: bool = False
-    observe: Observe | None = None
-    given: Mapping[int, Solutions] = field(default_factory=dict)
+from headrace.planning.sharing import Parameters
+from headrace.rdf.terms import Iri
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
@@ -127,7 +73,7 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
-    candidates = _without(operator, around.given) if around.precomputes else ()
+    candidates = _without(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -165,18 +111,23 @@ class _Snapshot:
         return found
 
     def _kept(self, operator: Operator) -> Solutions:
+        apart, budget = self.around.apart, self.around.budget
+        if apart is None or id(operator) not in apart.operators:
+            found = self._known(operator)
+        else:
+            below = replace(self.around, instants=apart.instants, apart=None)
+            found = apart.spread(replace(self, around=below)._known(operator), budget)
+        budget.check(found.height, type(operator).__name__.lower())
+        return found
+
+    def _known(self, operator: Operator) -> Solutions:
         beneath = self.static.beneath(operator, self.data)
         if id(operator) in self.around.given:
-            found = self.around.given[id(operator)]
-        elif beneath is None:
-            found = self._solutions(operator)
-        else:
-            over = self._over(beneath)
-            [found] = remembered(
-                beneath, (operator, self.wanted), lambda: [over._solutions(operator)]
-            )
-        self.around.budget.check(found.height, type(operator).__name__.lower())
-        return found
+            return self.around.given[id(operator)]
+        if beneath is None:
+            return self._solutions(operator)
+        over, key = self._over(beneath), (operator, self.wanted)
+        return remembered(beneath, key, lambda: [over._solutions(operator)])[0]
 
     def _solutions(self, operator: Operator) -> Solutions:
         instants, budget = self.around.instants, self.around.budget
@@ -206,8 +157,8 @@ class _Snapshot:
                 return self._filtered(condition, source)
             case Extend():
                 return self._extended(operator)
-            case Values(variables, rows):
-                return self._values(variables, rows)
+            case Values():
+                return self._table(operator)
             case Graph(name, source):
                 return self._graph(name, source)
             case Window():
@@ -297,10 +248,10 @@ class _Snapshot:
         found: list[Solutions] = []
         static: list[Operator] = []
         patterns: list[TriplePattern | PathPattern] = []
-        for each in _operands(operator, self.around.given):
+        for each in _operands(operator, self.around.whole):
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
-            elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.given:
+            elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.whole:
                 patterns += each.patterns
             else:
                 found.append(self.solutions(each))
@@ -325,12 +276,12 @@ class _Snapshot:
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
         """The solutions that meet a chain of conditions, the innermost first."""
         conditions = conjuncts(condition)
-        while isinstance(source, Filter) and id(source) not in self.around.given:
+        while isinstance(source, Filter) and id(source) not in self.around.whole:
             conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
         match source:
             case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)) if (
-                id(source) not in self.around.given
+                id(source) not in self.around.whole
             ):
                 found = self._pattern(pattern, tuple(limits(conditions, object_)))
                 conditions = tuple(
@@ -389,6 +340,11 @@ class _Snapshot:
             return scan(self.data, pattern, dictionary, self.wanted, limited, loose_from)
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
+
+    def _table(self, operator: Values) -> Solutions:
+        if isinstance(operator, Parameters):
+            return table_of(operator, self.around.dictionary)
+        return self._values(operator.variables, operator.rows)
 
     def _values(
         self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]
@@ -475,21 +431,27 @@ _SOME: Final = 2
 _MUCH_MORE: Final = 4
 
 
-def _operands(operator: Operator, given: Collection[int]) -> list[Operator]:
+def _operands(operator: Operator, whole: Collection[int]) -> list[Operator]:
     """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
     match operator:
         case Join(Service(), _) | Join(_, Service()):
             return [operator]
-        case Join(left, right) if id(operator) not in given:
-            return [*_operands(left, given), *_operands(right, given)]
+        case Join(left, right) if id(operator) not in whole:
+            return [*_operands(left, whole), *_operands(right, whole)]
         case _:
             return [operator]
 
 
-def _without(operator: Operator, given: Collection[int]) -> list[Operator]:
+def _without(operator: Operator, around: Surroundings) -> list[Operator]:
     """The operators of a pattern that read nothing of what is given: that is of some instants."""
+    if not around.whole:
+        return list(within(operator))
+    apart = around.apart.operators if around.apart is not None else frozenset[int]()
     return [
         each
         for each in within(operator)
-        if not given or not any(id(below) in given for below in within(each))
+        if not any(
+            id(below) in around.given or (id(below) in apart and below is not each)
+            for below in within(each)
+        )
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -29,13 +30,15 @@ from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.members import MEMBER, put_back, told_apart
 from headrace.kernel.order import is_ordered
-from headrace.kernel.overload import Pace
+from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.strategy import Matching
 from headrace.planning.plan import Plan
+from headrace.planning.sharing import Lifted, lifted
 
 
 class Standing:
@@ -51,6 +54,31 @@ class Standing:
         self.previous: pl.DataFrame | None = None
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
+
+    @property
+    def name(self) -> str:
+        """What it is called; a group has the name of its first query."""
+        return self.plan.name
+
+    @cached_property
+    def members(self) -> Sequence[Lifted]:
+        """The queries that are evaluated as this one: itself, if it may ever be so with others."""
+        found = lifted(self.plan)
+        return () if found is None else (found,)
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries that are evaluated as this one."""
+        return (self.plan,)
+
+    @property
+    def waits(self) -> bool:
+        """Whether elements have come that are not placed in time yet."""
+        return bool(self._pending)
+
+    def answered(self) -> Iterator[tuple[Plan, pl.DataFrame | None]]:
+        """Each query that is evaluated as this one, with what its next answer is compared with."""
+        yield self.plan, self.previous
 
     # -- what comes in ---------------------------------------------------------------------
 
@@ -101,6 +129,11 @@ class Standing:
     def look_ahead(self, schedule: Schedule, logs: Logs, around: Around) -> None:
         """Find matches of what has come before an instant asks for them."""
         self.matching.look_ahead(schedule, logs, around)
+
+    def told(self, turn: Turn, logs: Logs, around: Around, schedule: Schedule) -> Sequence[Report]:
+        """What is reported of the instants that are due."""
+        report = self.evaluated(turn.evaluated, logs, around, schedule)
+        return [turn.told(report, self.failure is not None)]
 
     def evaluated(
         self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
@@ -184,9 +217,11 @@ class Standing:
         report = Report(
             self.plan.name, instants.times, instants.seqs, self._shown(instants), rows, errors
         )
-        if self.plan.semantics.non_empty is NonEmpty.ANSWER:
-            return _of_answers(report)
-        return report
+        return self._shortened(report)
+
+    def _shortened(self, report: Report) -> Report:
+        """Without the evaluations that are not to be reported."""
+        return of_answers(report) if self.plan.semantics.non_empty is NonEmpty.ANSWER else report
 
     def _emitted(
         self, frame: pl.DataFrame, number: int
@@ -211,14 +246,18 @@ class Standing:
             windows = held.windows(start, stop)
             everything = data_of([each.quads for each in windows], everything)
         label = label_of(self.plan, held.instants, start)
-        return statement_texts(query.form, rows, everything, dictionary, label)
+        number = len(self.plan.members)
+        if number:
+            rows = put_back(rows, number)
+        texts = statement_texts(query.form, rows, everything, dictionary, label)
+        return told_apart(texts, number).sort(MEMBER, maintain_order=True) if number else texts
 
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)
         return tuple((window.name.value, span) for window, span in pairs)
 
 
-def _of_answers(report: Report) -> Report:
+def of_answers(report: Report) -> Report:
     """Only the evaluations at which something was emitted, or went wrong."""
     kept = np.zeros(len(report), np.bool_)
     kept[report.rows[INSTANT].unique().to_numpy()] = True

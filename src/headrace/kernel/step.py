@@ -14,15 +14,20 @@ from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Answered, Around
+from headrace.kernel.gathering import gathered, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
+from headrace.kernel.group import Group
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
+from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
+from headrace.kernel.ranks import StepOrder
+from headrace.kernel.rejoining import rejoined
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.standing import Standing, completed
-from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
+from headrace.planning.sharing import Shape, parameters_of
 from headrace.rdf.terms import Iri
 
 _FORGET_FROM = 100_000
@@ -94,22 +99,66 @@ class Kernel:
         self.position = -1
         self._kept_terms = _FORGET_FROM
         self._turns: dict[Standing, Turn] = {}
-        self.queries += map(Standing, plans)
-        self._arrange()
+        self._order = StepOrder()
+        self._changed = False
+        self._apart = False
+        self._most: dict[Shape, int] = {}
+        for plan in plans:
+            self._add(Standing(plan))
+        self.queries = self._order.sorted(self.queries)
 
     def register(self, plan: Plan) -> None:
         """Add a query, which sees what comes from now on."""
-        self.queries.append(Standing(plan, self.position))
-        self._arrange()
+        self._add(Standing(plan, self.position))
+
+    def remove(self, name: str) -> None:
+        """Let a query go, and forget what only it needs."""
+        self.queries = without(self.queries, name)
+        self._order.remove(name)
+
+    def _add(self, query: Standing) -> None:
+        for stream in query.plan.streams:
+            if stream not in self.logs:
+                self.logs[stream] = StreamLog()
+        self._order.add(query.plan)
+        self.queries.append(query)
+        self._changed = True
 
     def _arrange(self) -> None:
-        order = in_step_order([query.plan for query in self.queries])
-        self.queries = [self.queries[place] for place in order]
+        """Put new queries together with those of their shape, and all of them in order."""
+        if not self._changed:
+            return
+        self.queries = self._order.sorted(gathered(self.queries, self._may_be_shared))
         for query in self.queries:
             for constant in constants(query.plan.pattern):
                 self.around.dictionary.encode(constant)
-            for stream in query.plan.streams:
-                self.logs.setdefault(stream, StreamLog())
+        self._changed, self._apart = False, True
+
+    def _rejoin(self) -> None:
+        """Put queries together that have begun at different times, where that is over."""
+        may = [query for query in self.queries if self._may_be_shared(query)]
+        others = [query for query in self.queries if not self._may_be_shared(query)]
+        found = rejoined(may, self._most, self._see_the_same)
+        self.queries = self._order.sorted([*found, *others])
+        shapes = [query.members[0].shape for query in found if query.members]
+        self._apart = len(set(shapes)) < len(shapes)
+
+    def _see_the_same(self, one: Standing, other: Standing) -> bool:
+        """Whether no element that only one of them sees can be in a window any more."""
+        first, last = sorted((one.since, other.since))
+        schedule = self._schedule(one, ended=False)
+        if schedule is None:
+            return False
+        for number, stream in enumerate(one.plan.streams):
+            elements, horizon = self.logs[stream].elements, schedule.horizon(number)
+            between = (elements.positions > first) & (elements.positions <= last)
+            if (between & (elements.times > horizon)).any():
+                return False
+        return True
+
+    def _may_be_shared(self, query: Standing) -> bool:
+        elsewhere = self.elsewhere is not None and self.elsewhere.takes(query.plan)
+        return self.around.observe is None and not elsewhere
 
     # -- going on where another kernel has stopped --------------------------------------------
 
@@ -148,44 +197,69 @@ class Kernel:
         return self._stepped(batch or {}, ended=True)
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
+        self._arrange()
         late: dict[Iri, list[Times]] = {}
         first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
         failed: dict[str, str] = {}
         ahead = self._ahead(new, ended, late)
+        at_work: list[Standing] = []
         for query in self.queries:
             if query.failure is not None and query not in ahead:
-                self._derive(query, None, new, ended)  # those that read it go on without it
+                self._derive(query, (), new, ended)  # those that read it go on without it
+                at_work.append(query)
                 continue
+            parts: Sequence[Standing] = [query]
             if query in ahead:
-                report = ahead[query]
+                told = ahead[query]
             else:
                 self._tell(query, new, ended, late)
-                report = self._evaluated(query, ended)
-            if report is not None:
-                reports.append(report)
-            if query.failure is not None:
-                failed[query.plan.name] = query.failure
-            self._derive(query, report, new, ended)
+                told, parts = self._evaluated(query, ended)
+            reports += told
+            at_work += parts
+            failed |= {each.plan.name: each.failure for each in parts if each.failure is not None}
+            self._derive(query, told, new, ended)
+        self.queries = self._order.sorted(at_work)
         positions = {stream: np.unique(np.concatenate(found)) for stream, found in late.items()}
         missed = {
             stream: self.logs[stream].statements.filter(pl.col(POSITION).is_in(found.tolist()))
             for stream, found in positions.items()
         }
-        return Results(tuple(reports), missed, failed, positions)
+        in_order = tuple(sorted(reports, key=self._order.of_report))
+        return Results(in_order, missed, failed, positions)
 
-    def _evaluated(self, query: Standing, ended: bool) -> Report | None:
-        """What a query emits now; nothing if no instant is due."""
+    def _evaluated(
+        self, query: Standing, ended: bool
+    ) -> tuple[Sequence[Report], Sequence[Standing]]:
+        """What a query emits now, which is nothing if no instant is due, and what is left of it.
+
+        A group in which something fails is taken apart: only who fails alone stops.
+        """
         schedule = self._schedule(query, ended)
         turn = None if schedule is None else self._due(query, schedule)
         logs = self._logs_of(query)
-        if turn is not None and schedule is not None:
-            report = query.evaluated(turn.evaluated, logs, self.around, schedule)
-            return turn.told(report, query.failure is not None)
-        if schedule is not None:
+        if schedule is None:
+            return (), [query]
+        if turn is None:
             query.look_ahead(schedule, logs, self.around)
-        return None
+            return (), [query]
+        due, told = turn, list[Report]()
+
+        def tell(some: Standing) -> None:
+            told.extend(some.told(due, logs, self.around, schedule))
+            if query in self._turns:
+                self._turns[some] = due
+
+        tell(query)
+        if not isinstance(query, Group) or query.failure is None:
+            return told, [query]
+        parts = list(taken_apart(query, tell))
+        if all(part.failure is None for part in parts):  # together they were too much
+            shape = query.members[0].shape
+            self._most[shape] = max(len(part.members) for part in parts)
+        self._apart = True
+        return told, parts
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
@@ -215,23 +289,24 @@ class Kernel:
 
     def _ahead(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]
-    ) -> dict[Standing, Report | None]:
+    ) -> dict[Standing, Sequence[Report]]:
         """What queries that are evaluated elsewhere emit; all of them are asked at once."""
         if self.elsewhere is None:
             return {}
         due: dict[Standing, Turn | None] = {}
         for query in self.queries:
-            if query.failure is None and self.elsewhere.takes(query.plan):
+            alone = query.failure is None and not isinstance(query, Group)
+            if alone and self.elsewhere.takes(query.plan):
                 self._tell(query, new, ended, late)
                 schedule = self._schedule(query, ended)
                 due[query] = None if schedule is None else self._due(query, schedule)
         turns = {query: turn for query, turn in due.items() if turn is not None}
         asked = [(query, turn.evaluated) for query, turn in turns.items()]
-        found: dict[Standing, Report | None] = dict.fromkeys(due)
+        found: dict[Standing, Sequence[Report]] = dict.fromkeys(due, ())
         answers = self.elsewhere.answers(asked, self.around.dictionary) if asked else []
         for (query, instants), answered in zip(asked, answers, strict=True):
             report = query.reported(instants, answered, self.around)
-            found[query] = turns[query].told(report, query.failure is not None)
+            found[query] = [turns[query].told(report, query.failure is not None)]
         return found
 
     def _schedule(self, query: Standing, ended: bool) -> Schedule | None:
@@ -275,14 +350,14 @@ class Kernel:
     # -- streams out of streams --------------------------------------------------------------
 
     def _derive(
-        self, query: Standing, report: Report | None, new: dict[Iri, Elements], ended: bool
+        self, query: Standing, told: Sequence[Report], new: dict[Iri, Elements], ended: bool
     ) -> None:
         """Give what a query has emitted to those that read it as a stream."""
         stream = query.plan.stream
         if stream is None or stream not in self.logs:
             return
         statements = ARRIVALS.to_frame()
-        if report is not None:
+        for report in told:
             first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
         reached = self._reached(query, ended)
@@ -310,6 +385,8 @@ class Kernel:
         """
         for stream, log in self.logs.items():
             log.forget(self.horizon(stream))
+        if self._apart and not self._changed:
+            self._rejoin()
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
@@ -331,10 +408,15 @@ class Kernel:
         return schedule.horizon(query.plan.streams.index(stream))
 
     def _used_ids(self) -> list[pl.Series]:
+        dictionary = self.around.dictionary
         frames = [self.around.static.frame, *(log.statements for log in self.logs.values())]
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
             used += query.matching.ids()
+            parameters = parameters_of(query.plan)
+            if parameters is not None:
+                terms = table_of(parameters, dictionary)
+                used += [terms.frame[name] for name in terms.names]
             if query.previous is not None:
                 names = [name for name in query.previous.columns if name.startswith("?")]
                 used += [query.previous[name].drop_nulls() for name in names]

@@ -30,8 +30,9 @@ from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_ow
 from headrace.kernel.instants import Instants
 from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
-from headrace.kernel.snapshot import Surroundings, evaluate, holds
+from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.surroundings import Surroundings
 from headrace.kernel.wording import worded
 from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
@@ -51,7 +52,11 @@ class Matching:
         self.plan = plan
         self._kept: Incremental | None = None
         self._static: Quads | None = None
-        self._given_up = not plan.matching.cores or self._asked is Strategy.SNAPSHOT
+        self._failed = False
+
+    @property
+    def _given_up(self) -> bool:
+        return self._failed or self._asked is Strategy.SNAPSHOT or not self.plan.matching.cores
 
     @property
     def _asked(self) -> Strategy:
@@ -105,7 +110,10 @@ class Matching:
                 until = None if run.cuts is None else int(run.cuts[-1])
                 kept.take(schedule, logs, until, asking)
                 matched = kept.at(run)
-            except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
+            except Exception:
+                if self.plan.members:
+                    raise  # which of them is at fault is found out first
+                # At which instant it is wrong is found out otherwise.
                 self._give_up()
                 yield start, Held(self.plan, logs, instants.chosen(slice(start, None)))
                 return
@@ -142,7 +150,7 @@ class Matching:
             yield stop
 
     def _give_up(self) -> None:
-        self._kept, self._given_up = None, True
+        self._kept, self._failed = None, True
 
     def _begun(self, around: Around) -> tuple[Incremental, Asking]:
         """The matches so far, and how more are looked for; anew if static data have changed."""
@@ -179,4 +187,5 @@ class Matching:
         """Whether the texts of answers are kept: each is reported several times, if any."""
         form, emits = self.plan.query.form, self.plan.semantics.emit
         rows = isinstance(form, Select) and bool(form.variables) and emits is Emit.RSTREAM
-        return rows and not self._by_elements and makes_its_own(self.plan)
+        alone = not self._by_elements and not self.plan.members
+        return rows and alone and makes_its_own(self.plan)

@@ -450,19 +450,20 @@ def _query_states(
 ) -> dict[str, QueryState]:
     reports = {report.query: report for report in results.reports}
     states = {}
-    for query in kernel.queries:
-        name, digest = query.plan.name, query.plan.digest
+    at_work = [(query, plan) for query in kernel.queries for plan in query.plans]
+    for standing, plan in at_work:
+        name, digest = plan.name, plan.digest
         known = before.get(name)
-        state = QueryState(digest, query.progress)
+        state = QueryState(digest, standing.progress)
         if known is not None and known.digest == digest:
             state = known
         report = reports.get(name)
         states[name] = replace(
             state if report is None else state.having(report),
-            progress=query.progress,
-            since=query.since,
-            failure=query.failure,
-            pace=query.pace,
+            progress=standing.progress,
+            since=standing.since,
+            failure=standing.failure,
+            pace=standing.pace,
         )
     return states
 

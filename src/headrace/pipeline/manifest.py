@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,7 +141,7 @@ NOTHING: Final = Manifest(-1)
 def commit(layout: Layout, manifest: Manifest) -> None:
     """Make a manifest part of the deployment, durably and at most once."""
     reach("manifest")
-    create(_path(layout, manifest.label), sealed(manifest))
+    create(_path(layout, manifest.label), sealed(_record(manifest)))
     reach("manifest-committed")
 
 
@@ -157,14 +157,45 @@ def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest |
     return _manifest(unsealed(path.read_bytes(), path))
 
 
+def _record(manifest: Manifest) -> dict[str, object]:
+    """A manifest for JSON: what many queries have in common is written once."""
+    members: dict[tuple[object, ...], dict[str, list[object]]] = {}
+    for name, each in manifest.queries.items():
+        common = tuple(getattr(each, part) for part in _COMMON)
+        members.setdefault(common, {})[name] = [getattr(each, part) for part in _OWN]
+    queries = [
+        {**dict(zip(_COMMON, common, strict=True)), "of": own} for common, own in members.items()
+    ]
+    parts = {each.name: getattr(manifest, each.name) for each in fields(manifest)}
+    return {**parts, "queries": queries}
+
+
+_COMMON: Final = ("progress", "since", "failure", "pace")
+_OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped")
+"""What queries may have in common, and what is of each."""
+
+
 def _manifest(parts: dict[str, Any]) -> Manifest:
     parts["streams"] = {iri: StreamState(**each) for iri, each in parts["streams"].items()}
-    parts["queries"] = {name: _query(each) for name, each in parts["queries"].items()}
+    parts["queries"] = _queries(parts["queries"])
     parts["snapshots"] = {iri: Snapshot(**each) for iri, each in parts["snapshots"].items()}
     parts["panes"] = tuple(pane_from(each) for each in parts["panes"])
     for name in ("memory", "told"):
         parts[name] = None if parts[name] is None else File(**parts[name])
     return Manifest(**parts)
+
+
+def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
+    """How far queries have come; an older version has written each on its own."""
+    if isinstance(found, dict):
+        return {name: _query(each) for name, each in found.items()}
+    states = {}
+    for common in found:
+        members = common.pop("of")
+        first = _query({**common, "digest": ""})
+        for name, own in members.items():
+            states[name] = replace(first, **dict(zip(_OWN, own, strict=True)))
+    return states
 
 
 def _query(parts: dict[str, Any]) -> QueryState:

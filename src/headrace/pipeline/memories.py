@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,14 @@ import pyarrow as pa
 from headrace.kernel.columns import ARRIVALS, HIGH, ID, POSITION, STATEMENT, TERMS, TIME
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.memory import DerivedMemory, Memory, QueryMemory
+from headrace.kernel.memory import DerivedMemory, GroupMemory, Memory, QueryMemory
 from headrace.kernel.step import Arrivals
 from headrace.pipeline.panes import SIZE
 from headrace.pipeline.tables import frame_of, read_tables, write_tables
 
 _NAME: Final = b"headrace"
+_GROUP: Final = "previous of "
+"""How the last answers of queries that are evaluated as one are called, before their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,11 @@ def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
         for iri, each in memory.derived.items()
         if not each.statements.is_empty()
     }
-    if not previous and not derived:
+    groups = {f"{_GROUP}{json.dumps(each.names)}": each.previous for each in memory.groups}
+    if not previous and not derived and not groups:
         return None
     name = f"{uuid4().hex}.arrow"
-    frames = {"terms": memory.terms, **previous, **derived}
+    frames = {"terms": memory.terms, **previous, **derived, **groups}
     tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
     return name, write_tables(directory / name, tables)
 
@@ -92,6 +96,11 @@ def read_memory(
             for iri, high in derived.items()
         },
         frames.get("terms", TERMS.to_frame()),
+        tuple(
+            GroupMemory(tuple(json.loads(name.removeprefix(_GROUP))), frame)
+            for name, frame in frames.items()
+            if name.startswith(_GROUP)
+        ),
     )
 
 

@@ -1,9 +1,13 @@
-"""In which order the patterns of a group are joined."""
+"""In which order the patterns of a group are joined, and which need not be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Bgp, Join, Operator
+from headrace.algebra.scope import possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +39,40 @@ def greedy(estimates: Sequence[Estimate]) -> Iterator[int]:
         remaining.remove(chosen)
         bound |= estimates[chosen].variables
         yield chosen
+
+
+def unconnected(operator: Operator) -> list[Operator]:
+    """The parts of a join that share no variable: their product need not be made."""
+    groups: list[list[Operator]] = []
+    for each in _operands(operator):
+        ours = [group for group in groups if possible(each) & _bound(group)]
+        others = [group for group in groups if group not in ours]
+        groups = [*others, [*(part for group in ours for part in group), each]]
+    if len(groups) == 1:
+        return [operator]
+    return [_joined(group) for group in groups]
+
+
+def _operands(operator: Operator) -> list[Operator]:
+    match operator:
+        case Join(left, right):
+            return [*_operands(left), *_operands(right)]
+        case Bgp((_, _, *_) as patterns):
+            return [Bgp((pattern,)) for pattern in patterns]
+        case _:
+            return [operator]
+
+
+def _bound(group: Sequence[Operator]) -> frozenset[Variable]:
+    return frozenset[Variable]().union(*map(possible, group))
+
+
+def _joined(group: Sequence[Operator]) -> Operator:
+    """Some operators as one; graph patterns among them are one."""
+    patterns = [each for bgp in group if isinstance(bgp, Bgp) for each in bgp.patterns]
+    others = [each for each in group if not isinstance(each, Bgp)]
+    parts = [*([Bgp(tuple(patterns))] if patterns else []), *others]
+    found = parts[0]
+    for part in parts[1:]:
+        found = Join(found, part)
+    return found

@@ -39,6 +39,7 @@ from headrace.algebra.scope import certain, mentioned, of_term, possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions, inputs, parts, rewritten
 from headrace.algebra.windows import CountWindow, NowWindow
 from headrace.functions.dependence import is_local
+from headrace.planning.join_order import unconnected
 from headrace.planning.planned import PlannedWindow
 from headrace.rdf.terms import Iri
 
@@ -134,6 +135,19 @@ class Matching:
             [pattern] = inputs(pattern)
         return any(pattern is core.operator for core in self.cores)
 
+    def is_steady(self, pattern: Operator) -> bool:
+        """Whether the solutions of a query are the same as long as the matches are."""
+        cores = frozenset(id(core.operator) for core in self.cores)
+        above = _outside(pattern, cores)
+        return all(is_local(expression) for each in above for expression in expressions(each))
+
+
+def _outside(operator: Operator, cores: frozenset[int]) -> Iterator[Operator]:
+    if id(operator) not in cores:
+        yield operator
+        for each in inputs(operator):
+            yield from _outside(each, cores)
+
 
 def matching_of(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> Matching:
     """Find the cores of what is evaluated for a query."""
@@ -171,6 +185,12 @@ def _obstacle(query: Query, pattern: Operator, windows: Sequence[PlannedWindow])
         if any(isinstance(part, Timestamp) for part in asked):
             return "timestamp() changes when a triple comes again"
     return None
+
+
+def reads_windows(operator: Operator, windows: Sequence[PlannedWindow], inside: bool) -> bool:
+    """Whether a part of a query can see what windows hold; inside of one, it does."""
+    seen = inside or any(each.in_default_graph for each in windows)
+    return seen or any(isinstance(each, Window) for each in everywhere(operator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +238,7 @@ class _Search:
         """Whether a part reads no window."""
         if isinstance(operator, Values) and place.graph is None:
             return True
-        reads = place.window is not None or any(each.in_default_graph for each in self.windows)
-        return not reads and not any(isinstance(each, Window) for each in everywhere(operator))
+        return not reads_windows(operator, self.windows, place.window is not None)
 
     def _branches(self, operator: Operator, place: _Place) -> list[Branch] | None:
         """The alternatives that a part is made of; none if it is of another sort."""
@@ -257,8 +276,9 @@ class _Search:
             for each in everywhere(operator)
             for expression in expressions(each)
         )
-        whole = possible(operator) == certain(operator)
-        return [Branch(static=(StaticPart(operator),))] if local and whole else None
+        if not local or possible(operator) != certain(operator):
+            return None
+        return [Branch(static=tuple(map(StaticPart, unconnected(operator))))]
 
     def _of_bgp(self, bgp: Bgp, place: _Place) -> list[Branch] | None:
         if not bgp.patterns:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -34,10 +34,9 @@ from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.planning.apart import taken_apart
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
+from headrace.planning.templates import Filled, Templates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
-from headrace.rewrite.rule import Rule
-from headrace.rewrite.rules import RULES
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,9 @@ class Plan:
         windows: its windows; one on every stream has become one for each.
         delays: how far the watermark of each of its streams stays behind the latest event.
         rewritten: the pattern that is evaluated in place of the query's own, which means the same.
+        members: the names of the queries that are evaluated by it as one, if it is that of several
+            (:mod:`headrace.planning.sharing`).
+        filled: the template that the rewritten pattern was made of.
     """
 
     name: str
@@ -57,6 +59,8 @@ class Plan:
     windows: tuple[PlannedWindow, ...]
     delays: tuple[tuple[str, int], ...] = ()
     rewritten: Operator | None = None
+    members: tuple[str, ...] = ()
+    filled: Filled | None = field(default=None, compare=False, repr=False)
 
     @property
     def pattern(self) -> Operator:
@@ -100,7 +104,7 @@ class Plan:
         """What of it can be matched element by element."""
         return matching_of(self.query, self.pattern, self.windows)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What tells this plan from any other, also in another process.
 
@@ -121,7 +125,7 @@ def make_plan(
     streams: tuple[Iri, ...] = (),
     delays: Mapping[str, int] | None = None,
     source: Source | None = None,
-    rules: Sequence[Rule] = RULES,
+    rewriting: Templates | None = None,
 ) -> Plan:
     """Plan a query, or say which part of it cannot be run.
 
@@ -131,7 +135,7 @@ def make_plan(
         streams: the streams of the deployment, for windows on every stream.
         delays: what the streams declare; settings of the query go before it.
         source: its text, for errors.
-        rules: how it may be rewritten.
+        rewriting: by which rules, and how queries like it were rewritten before.
 
     Raises:
         UnsupportedError: it asks for something that has no meaning together.
@@ -153,8 +157,9 @@ def make_plan(
         )
         for window in windows
     }
-    pattern = taken_apart(optimised(query, rules=rules))
-    plan = Plan(name, query, windows, tuple(sorted(chosen.items())), pattern)
+    filled = (rewriting or Templates()).filled(query)
+    delayed = tuple(sorted(chosen.items()))
+    plan = Plan(name, query, windows, delayed, filled.pattern, filled=filled)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
         raise SettingError(
             f"strategy=incremental cannot be had for '{name}': {plan.matching.obstacle}; "

@@ -1,0 +1,98 @@
+"""Whether queries fit together, and with the streams that are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from headrace.errors import SettingError, listing, nearest
+from headrace.inline import check_readers
+from headrace.planning.network import in_step_order
+from headrace.planning.plan import Plan
+from headrace.rdf.terms import Iri
+
+
+class Fitting:
+    """What others must fit: which streams queries make, and how streams are to be taken in."""
+
+    def __init__(self) -> None:
+        """Begin with no queries."""
+        self._makers: dict[str, str] = {}
+        self._readers: dict[Iri, Plan] = {}
+
+    def makes(self, iri: str) -> bool:
+        """Whether a stream is what a query makes."""
+        return iri in self._makers
+
+    def check_name(self, plan: Plan, streams: Collection[str]) -> None:
+        """Refuse a query that would be a stream which there is already.
+
+        Raises:
+            SettingError: saying who makes it.
+        """
+        if plan.stream is None:
+            return
+        iri = plan.stream.value
+        maker = self._makers.get(iri)
+        if iri in streams or maker is not None:
+            by = "as a stream of its own" if maker is None else f"by '{maker}'"
+            raise SettingError(
+                f"'{plan.name}' makes stream <{iri}>, which is declared {by} already"
+            )
+
+    def check_circle(self, plan: Plan, others: Iterator[Plan]) -> None:
+        """Refuse a query that reads itself; only one that others can read may do so.
+
+        Raises:
+            QueryError: naming the circle.
+        """
+        if plan.stream is not None:
+            in_step_order([*others, plan])
+
+    def check_streams(self, plan: Plan, streams: Collection[str]) -> None:
+        """Refuse a query that wants a stream taken in otherwise, or one that nobody has declared.
+
+        Raises:
+            SettingError: saying which, and what is declared.
+        """
+        for stream in plan.streams:
+            check_readers([self._readers.setdefault(stream, plan), plan])
+        made = {*self._makers} if plan.stream is None else {*self._makers, plan.stream.value}
+        for name, _ in plan.semantics.stream_delays:
+            if name not in streams and name not in made:
+                declared = names([*streams, *made])
+                raise SettingError(f"'delay.{name}': no such stream; declared are {declared}")
+        for stream in plan.streams:
+            if stream.value not in streams and stream.value not in made:
+                raise SettingError(_undeclared(plan, stream, [*streams, *made]))
+
+    def add(self, plan: Plan) -> None:
+        """Take a query in that fits."""
+        if plan.stream is not None:
+            self._makers[plan.stream.value] = plan.name
+
+    def remove(self, plan: Plan, others: Iterator[Plan]) -> None:
+        """Let a query go.
+
+        Raises:
+            SettingError: another one reads what it makes.
+        """
+        if plan.stream is None:
+            return
+        reader = next((each.name for each in others if plan.stream in each.streams), None)
+        if reader is not None:
+            raise SettingError(f"'{reader}' reads what '{plan.name}' makes; remove that one first")
+        del self._makers[plan.stream.value]
+
+
+def _undeclared(plan: Plan, stream: Iri, known: list[str]) -> str:
+    near = nearest(stream.value, known)
+    hint = f"did you mean <{near}>?" if near else f"declared are {names(known)}"
+    if not known:
+        hint = f"say what it is with --stream {stream.value}=SOURCE or Engine.stream"
+    return f"'{plan.name}' reads <{stream.value}>, which is no declared stream; {hint}"
+
+
+def names(iris: Iterable[str]) -> str:
+    """The names of streams, for an error."""
+    shown = [f"<{iri}>" for iri in iris]
+    return listing(shown, "and") if shown else "none"

@@ -1,0 +1,79 @@
+"""What an evaluation depends on besides a pattern and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headrace.algebra.expressions import TriplePattern
+from headrace.algebra.operators import Operator, Service
+from headrace.algebra.paths import PathPattern
+from headrace.errors import InternalError
+from headrace.functions.evaluate import EvaluationContext
+from headrace.kernel.budget import Budget
+from headrace.kernel.data import WindowContents
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.members import Apart
+from headrace.kernel.scan import Share
+from headrace.kernel.solutions import Solutions
+from headrace.rdf.terms import Iri, Literal
+from headrace.rdf.vocabulary import XSD_DATE_TIME
+
+Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
+CallService = Callable[[Service, Solutions], Solutions]
+"""Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
+
+
+def no_service(_service: Service, _solutions: Solutions) -> Solutions:
+    """Where no endpoint can be asked."""
+    raise InternalError("SERVICE stands where no endpoint can be asked")
+
+
+def _unlabelled(_instant: int) -> bytes:
+    return b""
+
+
+def _epoch(_instant: int) -> Literal:
+    return Literal("1970-01-01T00:00:00Z", XSD_DATE_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an evaluation depends on besides the pattern and the data.
+
+    Attributes:
+        dictionary: the terms.
+        instants: when it is evaluated.
+        budget: what it may cost.
+        context: what expressions depend on.
+        moment: the time of an instant.
+        label: what tells an instant from any other, wherever it is evaluated.
+        service: how remote endpoints are asked.
+        windows: what windows hold.
+        streams: the streams they are on, by number.
+        share: the part of the solutions that is looked for.
+        precomputes: whether what is found in static data is remembered.
+        observe: told what each operator and triple pattern has found, and in how many seconds.
+        given: what is known already, by the identities of operators.
+        apart: what has solutions of several queries, if some are evaluated as one.
+    """
+
+    dictionary: Dictionary
+    instants: Sequence[int] = (0,)
+    budget: Budget = field(default_factory=Budget)
+    context: EvaluationContext = field(default_factory=lambda: EvaluationContext(_epoch(0)))
+    moment: Callable[[int], Literal] = _epoch
+    label: Callable[[int], bytes] = _unlabelled
+    service: CallService = no_service
+    windows: tuple[WindowContents, ...] = ()
+    streams: tuple[Iri, ...] = ()
+    share: Share | None = None
+    precomputes: bool = False
+    observe: Observe | None = None
+    given: Mapping[int, Solutions] = field(default_factory=dict)
+    apart: Apart | None = None
+
+    @property
+    def whole(self) -> Collection[int]:
+        """The operators that are looked at as they are, and not put together with others."""
+        return self.given if self.apart is None else {*self.given, *self.apart.operators}
