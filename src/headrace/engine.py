@@ -469,6 +469,12 @@ class Engine:
         return self._queries
 
     @property
+    def shared(self) -> list[tuple[str, ...]]:
+        """The names of the queries that are evaluated as one, as of the last step."""
+        standing = self._runner.kernel.queries if self._runner else []
+        return [tuple(plan.name for plan in each.plans) for each in standing if each.plan.members]
+
+    @property
     def counters(self) -> Mapping[str, Counters]:
         """How many elements of each stream have come, were late, or were rejected."""
         feeds = self._runner.feeds if self._runner else {}

@@ -11,7 +11,6 @@ from headrace import Engine
 from headrace.errors import SettingError
 from headrace.functions.table import Functions
 from headrace.functions.values import TRUE
-from headrace.kernel.group import Group
 from headrace.kernel.standing import Standing
 from headrace.rdf.terms import Literal, Term
 from headrace.results.evaluations import Evaluation
@@ -56,8 +55,7 @@ def test_each_query_has_its_own_answers(engine: Engine) -> None:
     a, b, c = (engine.register(who(name), name=name) for name in "abc")
     push(engine, moved(1, "a", "here"), moved(2, "b", "there"), moved(3, "a", "there"))
     engine.finish()
-    [group] = standing(engine)
-    assert isinstance(group, Group)
+    assert engine.shared == [("a", "b", "c")]
     assert shown(a.results()) == [(1, ["<x:here>"]), (3, ["<x:there>"])]
     assert shown(b.results()) == [(2, ["<x:there>"])]
     assert shown(c.results()) == []
@@ -168,6 +166,18 @@ def test_a_query_that_is_removed_reports_no_more(engine: Engine) -> None:
     assert shown(queries["b"].results()) == [(1, ["<x:here>"]), (3, ["<x:there>"])]
     with pytest.raises(SettingError, match="there is no query 'a'"):
         engine.remove("a")
+
+
+def test_what_waits_for_an_origin_is_not_lost_when_others_go() -> None:
+    engine = Engine(settings={"t0": "first", "delay": "5s"})
+    engine.stream(STREAM)
+    queries = [engine.register(who(name), name=name) for name in "abc"]
+    push(engine, moved(1_000, "a", "here"))
+    engine.remove("b")
+    engine.remove("c")
+    push(engine, moved(20_000, "d", "there"))
+    engine.finish()
+    assert shown(queries[0].results())[0] == (1_000, ["<x:here>"])
 
 
 def test_a_name_can_be_used_again(engine: Engine) -> None:

@@ -104,8 +104,9 @@ def _parts(pieces: Sequence[_Piece], like: Standing) -> list[Standing]:
             return [group]
     found = []
     for member, previous in pieces:
-        alone = Standing(member.plan, like.since, like.progress)
-        alone.pace, alone.previous = like.pace, previous
+        alone = Standing(member.plan)
+        alone.begin_like(like)
+        alone.previous = previous
         found.append(alone)
     return found
 

@@ -34,8 +34,8 @@ class Group(Standing):
 
     def __init__(self, members: Sequence[Lifted], plan: Plan, like: Standing) -> None:
         """Begin where one of them is."""
-        super().__init__(plan, like.since, like.progress)
-        self.pace = like.pace
+        super().__init__(plan)
+        self.begin_like(like)
         self.members = members
         self.left: set[int] = set()
 

@@ -134,13 +134,13 @@ def warning(plan: Plan, before: Pace, after: Pace) -> str | None:
     if (before.stride, before.overloaded) == (after.stride, after.overloaded):
         return None
     if not after.overloaded:
-        return f"query '{plan.name}' keeps up again: every instant is evaluated"
+        return f"query {_name(plan)} keeps up again: every instant is evaluated"
     if after.stride < before.stride:
         return (
-            f"query '{plan.name}' can keep up with more: one of {after.stride} due instants is "
+            f"query {_name(plan)} can keep up with more: one of {after.stride} due instants is "
             "evaluated"
         )
-    problem = f"query '{plan.name}' cannot keep up with its streams"
+    problem = f"query {_name(plan)} cannot keep up with its streams"
     if may_skip(plan.semantics):
         return (
             f"{problem}: one of {after.stride} due instants is evaluated, and the others are "
@@ -149,6 +149,11 @@ def warning(plan: Plan, before: Pace, after: Pace) -> str | None:
     if not isinstance(plan.semantics.report, OnClose):
         return f"{problem}: its answers are late, and none is skipped: it says when they are due"
     return f"{problem}: its answers are late; --set overload=skip skips some instead"
+
+
+def _name(plan: Plan) -> str:
+    others = len(plan.members) - 1
+    return f"'{plan.name}' with {others:,} more like it" if others > 0 else f"'{plan.name}'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,11 @@ class Standing:
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
 
+    def begin_like(self, other: Standing) -> None:
+        """Begin where another query is, which has seen the same."""
+        self.since, self.progress, self.pace = other.since, other.progress, other.pace
+        self._pending = list(other._pending)
+
     @property
     def name(self) -> str:
         """What it is called; a group has the name of its first query."""

@@ -29,14 +29,16 @@ from headrace.algebra.windows import (
     WindowDeclaration,
     WindowFrame,
 )
+from headrace.errors import listing
 from headrace.planning.estimates import Counts, estimated
 from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.pieces import pieces
 from headrace.planning.plan import Plan, sketch_of
+from headrace.planning.sharing import lifted
 from headrace.planning.tree import tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
-from headrace.rewrite.optimise import Stage, optimised
+from headrace.rewrite.optimise import SHARE, Stage, optimised
 from headrace.rewrite.rule import Rule
 
 _UNITS = (
@@ -173,6 +175,7 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
         plan = sketch_of(query)
         lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
+        lines += [f"{'shared':12}{_shared_text(plan)}"]
         lines += [f"{'evaluated':12}{_parts_text(partitioning(plan))}"]
     lines += ["", "parsed", show(query.pattern)]
     stages, pattern = _stages(query)
@@ -201,6 +204,21 @@ def _strategy_text(plan: Plan) -> str:
     if asked is Strategy.INCREMENTAL or isinstance(plan.semantics.report, OnArrival):
         return f"incremental: {new}"
     return f"{whole};\n{'':12}incremental in a live run over large windows: {new}"
+
+
+def _shared_text(plan: Plan) -> str:
+    """With which queries it is evaluated as one."""
+    if not plan.applies(SHARE):
+        return f"evaluated alone, because rules.{SHARE} is off"
+    if plan.stream is not None:
+        return "evaluated alone, because others can read it as a stream"
+    found = lifted(plan)
+    if found is None:
+        return f"evaluated alone, because {plan.matching.obstacle or 'it has no matches to share'}"
+    constants = list(dict.fromkeys(map(str, found.constants)))
+    if not constants:
+        return "evaluated as one with queries that are equal to it"
+    return f"evaluated as one with queries that are equal but for {listing(constants, 'and')}"
 
 
 def _stages(query: Query) -> tuple[list[Stage], Operator]:
@@ -335,11 +353,12 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
 def _ways_json(query: Query) -> dict[str, Any]:
     """By what a query is evaluated, and in which parts."""
     if not query.is_continuous:
-        return {"strategy": None, "evaluated": None, "partition_key": None}
+        return {"strategy": None, "shared": None, "evaluated": None, "partition_key": None}
     plan = sketch_of(query)
     found = partitioning(plan)
     return {
         "strategy": " ".join(_strategy_text(plan).split()),
+        "shared": _shared_text(plan),
         "evaluated": _parts_text(found),
         "partition_key": None if found.key is None else found.key.name,
     }

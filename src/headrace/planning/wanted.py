@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from headrace.algebra.expressions import (
@@ -85,7 +85,20 @@ def wanted_shapes(plans: Iterable[Plan], stream: Iri) -> tuple[Shape, ...] | Non
         if shapes is None:
             return None
         found |= dict.fromkeys(shapes)
-    return tuple(found)
+    return tuple(_widened(found))
+
+
+_MOST_LIMITED: Final = 32
+"""Of statements with the same terms, so many different limits are looked at one by one."""
+
+
+def _widened(shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """Shapes, of which those that differ in limits only are one if they are many."""
+    by_terms: dict[Shape, list[Shape]] = {}
+    for shape in shapes:
+        by_terms.setdefault(replace(shape, limits=()), []).append(shape)
+    for terms, same in by_terms.items():
+        yield from same if len(same) <= _MOST_LIMITED else [terms]
 
 
 def _shapes(plan: Plan) -> list[Shape] | None:
