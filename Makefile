@@ -26,7 +26,7 @@ demo: $(STAMP)
 	$(BIN)/headrace demo
 
 test: check
-	$(BIN)/python -m pytest --durations=20
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations=20
 
 check: lint types
 

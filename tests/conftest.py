@@ -25,14 +25,30 @@ settings.register_profile("headrace", deadline=None)
 settings.load_profile("headrace")
 
 
+SERVERS = "servers"
+"""What one worker runs: two brokers or JVMs on two cores would only wait for each other."""
+STARTS_SERVERS = ("spark", "brokers", "ingest", "browser", "graphs")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what takes long to `make long`."""
+    """Leave what takes long to `make long`, and share the rest out to workers, if there are any."""
+    groups = {id(item): _group(item) for item in items}
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(groups[id(item)]))
+    items.sort(key=lambda item: groups[id(item)] != SERVERS)  # it takes longest
     if os.environ.get("HEADRACE_LONG"):
         return
     skipped = pytest.mark.skip(reason="takes minutes: `make long` runs it")
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(skipped)
+
+
+def _group(item: pytest.Item) -> str:
+    """All tests of a file go to one worker, all that start servers to the same."""
+    folder = item.path.parent.name
+    serves = item.get_closest_marker("spark") is not None or folder in STARTS_SERVERS
+    return SERVERS if serves else str(item.path)
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,8 @@ def data(tmp_path: Path) -> list[str]:
     return ["--stream", f"http://x/s={stream}", "--static", str(static)]
 
 
-def explained(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["explain", QUERY, *arguments])
+def explained(*arguments: str, query: str = QUERY) -> str:
+    result = CliRunner().invoke(app, ["explain", query, *arguments])
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -48,6 +48,18 @@ def test_what_was_seen_stands_beside_what_was_estimated(data: list[str]) -> None
     assert found[PLACED]["seen"] == 3 + 3  # three of them in each of two windows
     assert found[NAMED]["estimated"] == 7
     assert "seen" in explained(*data)
+
+
+def test_routes_are_shown_of_what_is_matched_as_it_comes(data: list[str]) -> None:
+    arriving = ("--set", "report=on-arrival", *data)
+    query = QUERY.replace("?x <http://x/at> ?place", "?x <http://x/at> ?place, ?other")
+    shown = explained(*arriving, query=query)
+    assert "routes of what is new" in shown
+    start = "from (triple ?x <http://x/at> ?place) in <http://x/s>: "
+    [line] = [line.strip() for line in shown.splitlines() if line.strip().startswith(start)]
+    assert "(triple ?x <http://x/name> ?name) in <http://x/s>" in line
+    assert json.loads(explained("--format", "json", *arriving, query=query))["routes"]
+    assert "routes of what is new" not in explained(*data, query=query)
 
 
 def test_static_data_alone_are_counted(data: list[str]) -> None:

@@ -81,7 +81,8 @@ def test_metrics_can_be_parsed() -> None:
     awkward = 'a"b\\c\nd\\n'
     states = {awkward: StreamState({"": 5_500_000}, 10, 2, 1), "new": StreamState()}
     query = QueryState("", Progress(), failure="it cannot", evaluations=7, failed=3, rows=11)
-    every = Figures(Manifest(4, streams=states, queries={"q": query}), {"decode": 1, "sink": 2}, 99)
+    manifest = Manifest(4, streams=states, queries={"q": query})
+    every = Figures(manifest, {"decode": 1, "sink": 2}, 99, {"q": 6})
     found = samples(exposition(measures(every, now=7.0)))
     stream = (("stream", awkward),)
     assert found["headrace_elements_total", stream] == 10
@@ -98,6 +99,7 @@ def test_metrics_can_be_parsed() -> None:
     assert found["headrace_batch_seconds", ()] == 3
     assert found["headrace_stage_seconds", (("stage", "sink"),)] == 2
     assert found["headrace_state_bytes", ()] == 99
+    assert found["headrace_route_changes_total", (("query", "q"),)] == 6
 
 
 def test_metrics_are_served_on_this_machine_only() -> None:

@@ -187,3 +187,15 @@ def test_a_crafted_collision_rejects_its_statement_only(monkeypatch: pytest.Monk
 def test_what_would_have_no_effect_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedError):
         Store().query(text)
+
+
+def test_statements_that_are_encoded_already_are_added_once() -> None:
+    one, other = Store(), Store()
+    quads = [Quad(Iri("x:a"), Iri("x:p"), Literal(text)) for text in ("1", "2")]
+    one.add(quads)
+    other.add(quads[:1])
+    other.add_encoded(one.quads, one.dictionary.known)
+    assert len(other) == 2
+    assert other.query("SELECT ?o { ?s <x:p> ?o } ORDER BY ?o") == one.query(
+        "SELECT ?o { ?s <x:p> ?o } ORDER BY ?o"
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from headrace.algebra.reporting import OnArrival
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.kernel.columns import PREDICATE
+from headrace.kernel.routes import route_lines
 from headrace.options import static_file, streams_of
 from headrace.planning.estimates import Counts
 from headrace.planning.explain import Run, Seen
@@ -30,11 +32,7 @@ def observed(
     Raises:
         HeadraceError: it cannot be run so.
     """
-    engine = Engine(settings=settings)
-    for graph, path in map(static_file, static):
-        engine.static.load(path, graph)
-    for iri, sources in streams_of(list(streams)).items():
-        engine.stream(iri, source=sources)
+    engine = _made(streams, static, settings)
     counts = _counted(engine.static)
     if not streams:
         return Run(optimised(parsed.query), counts=counts)
@@ -49,7 +47,24 @@ def observed(
     kernel.around = replace(kernel.around, observe=note)
     [plan] = engine.plans()
     engine.run(once=True)
-    return Run(plan.pattern, seen, counts, tuple(_noticed(engine)))
+    routes = list[str]()
+    if plan.matching.cores and isinstance(plan.semantics.report, OnArrival):
+        # Who looks at each operator has windows looked at as a whole: once more, by what is new.
+        again = _made(streams, static, settings)
+        again.register_parsed(parsed)
+        again.run(once=True)
+        [query] = again.runner.kernel.queries
+        routes += route_lines(query.matching.matches, plan.windows)
+    return Run(plan.pattern, seen, counts, tuple(_noticed(engine)), tuple(routes))
+
+
+def _made(streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]) -> Engine:
+    engine = Engine(settings=settings)
+    for graph, path in map(static_file, static):
+        engine.static.load(path, graph)
+    for iri, sources in streams_of(list(streams)).items():
+        engine.stream(iri, source=sources)
+    return engine
 
 
 def _noticed(engine: Engine) -> Iterator[str]:

@@ -193,7 +193,8 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._voice.tell(manifest, told)
-        figures = figures_of(self._layout, manifest, told.spent if self.at_work else {})
+        now = told if self.at_work else replace(told, spent={}, rerouted={})
+        figures = figures_of(self._layout, manifest, now)
         for watch in self._watchers:
             watch(figures)
 

@@ -151,6 +151,13 @@ class Store:
         new = self._dictionary.encode_quads(quads, on_error)
         self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
 
+    def add_encoded(self, quads: pl.DataFrame, terms: pl.DataFrame) -> None:
+        """Add statements as columns of ids of its seed, and the terms that they stand for."""
+        self._dictionary.learn(terms)
+        new = quads.select(*QUADS)
+        both = new if self._quads.is_empty() else pl.concat([self._quads, new])
+        self._quads = both.unique(maintain_order=True)
+
     def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
         """Answer a SPARQL query.
 

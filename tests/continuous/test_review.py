@@ -6,7 +6,7 @@ import pytest
 
 from headrace import Engine
 from headrace.functions.table import Functions
-from headrace.kernel import matches, step
+from headrace.kernel import found, step, stock
 from headrace.rdf.terms import Term
 from headrace.testing import play
 
@@ -55,9 +55,9 @@ def test_a_core_inside_a_larger_join_is_kept_whole() -> None:
 def test_what_stands_above_a_core_is_not_taken_for_static() -> None:
     stream = "1\t<x:a> <x:p> <x:o> .\n7\t<x:b> <x:p> <x:o> .\n12\t<x:c> <x:p> <x:o> .\n"
     query = f"SELECT DISTINCT ?x FROM STREAM <{S}> [RANGE 5ms STEP 5ms] WHERE {{ ?x <x:p> ?y }}"
-    found = same(query, stream, static={None: "<x:z> <x:unused> <x:z> ."}, dialect="csparql")
-    assert [at for at, rows in found if rows] == [5, 10, 15]
-    assert len({repr(rows) for _, rows in found}) == 3
+    seen = same(query, stream, static={None: "<x:z> <x:unused> <x:z> ."}, dialect="csparql")
+    assert [at for at, rows in seen if rows] == [5, 10, 15]
+    assert len({repr(rows) for _, rows in seen}) == 3
 
 
 def test_a_subquery_in_each_graph_keeps_the_graph() -> None:
@@ -76,8 +76,9 @@ def test_a_subquery_in_each_graph_keeps_the_graph() -> None:
 def test_memories_are_put_in_order_when_no_turn_is_on(
     emit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matches, "_SMALL", 0)
-    monkeypatch.setattr(matches, "_GROWN", 1.1)
+    for module in (stock, found):
+        monkeypatch.setattr(module, "_SMALL", 0)
+        monkeypatch.setattr(module, "_GROWN", 1.1)
     stream = "".join(f"{time}\t<x:{time * 7 % 3}> <x:p> <x:o> .\n" for time in range(1, 40))
     query = f"SELECT ?x {NAMED} WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?o }} }}"
     same(query, stream, batches=7, emit=emit)
@@ -105,8 +106,8 @@ def test_terms_that_only_a_query_makes_stay_known(monkeypatch: pytest.MonkeyPatc
     stream = "".join(f"{time}\t<x:{time}> <x:q> <x:o{time}> .\n" for time in range(1, 60, 3))
     query = f"""SELECT ?x ?n {NAMED}
         WHERE {{ WINDOW <x:w> {{ ?x <x:q> ?o }} VALUES ?n {{ "foo" }} }}"""
-    found = same(query, stream)
-    assert all(rows for _, rows in found)
+    seen = same(query, stream)
+    assert all(rows for _, rows in seen)
 
 
 def test_a_function_that_fails_stops_its_query_alone() -> None:

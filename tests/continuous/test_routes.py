@@ -7,6 +7,7 @@ import pytest
 from headrace import Engine
 from headrace.kernel import lookup
 from headrace.kernel.matches import Matches
+from headrace.kernel.routes import changes_of, route_lines
 from headrace.planning import routing
 from headrace.rdf.terms import Iri, Quad
 
@@ -63,6 +64,13 @@ def test_the_best_plan_changes_with_who_comes(monkeypatch: pytest.MonkeyPatch) -
     assert len(heard) == 4
     [matches] = _matches(engine)
     assert [each.after.legs for each in matches.router.changes][-1] == (range_, coauthors)
+    [query] = engine.runner.kernel.queries
+    shown = list(route_lines([matches], query.plan.windows))
+    assert changes_of([matches]) > 0
+    start = "from (triple ?p <http://x/at> ?l) in <http://x/now>: "
+    legs = "(triple ?q <http://x/at> ?l) in <http://x/last>, then static (?p ?q); cost "
+    assert any(line.startswith(start + legs) for line in shown), shown
+    assert any("last changed with 1 new that meet" in line for line in shown), shown
 
 
 def _matches(engine: Engine) -> list[Matches]:

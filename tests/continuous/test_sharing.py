@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.engine import Engine
-from headrace.kernel import contents, incremental, lookup, matches, snapshot, strategy
 from headrace.results.evaluations import Evaluation
 from headrace.testing import Played, in_elements, play, static_quads
 from tests.continuous.families import Family, families
 from tests.continuous.test_invariance import Steps, steps
+from tests.continuous.thresholds import made_small
 
 CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -25,16 +25,7 @@ STRATEGIES = st.sampled_from(["auto", "auto", "snapshot"])
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
     """Let small streams reach what only large ones do else."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategy, "_WORTH_IT", 1)
-        patch.setattr(strategy, "_AT_LEAST", 3)
-        patch.setattr(incremental, "_FEW", 1)
-        patch.setattr(matches, "_SMALL", 0)
-        patch.setattr(matches, "_GROWN", 1.1)
-        patch.setattr(lookup, "_LARGE", 2)
-        patch.setattr(lookup, "_FEW", 0.1)
-        patch.setattr(contents, "BLOCK_ROWS", 60)
-        patch.setattr(snapshot, "_MUCH_MORE", 0)
+    with made_small():
         yield
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import SettingError
-from headrace.kernel import contents, incremental, lookup, matches, snapshot, strategy
 from headrace.testing import Played, play
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
+from tests.continuous.thresholds import made_small
 
 pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
@@ -23,25 +23,23 @@ often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(H
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
     """Let small streams reach what only large ones do else."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategy, "_WORTH_IT", 1)
-        patch.setattr(strategy, "_AT_LEAST", 3)
-        patch.setattr(incremental, "_FEW", 1)
-        patch.setattr(matches, "_SMALL", 0)
-        patch.setattr(matches, "_GROWN", 1.1)
-        patch.setattr(lookup, "_LARGE", 2)
-        patch.setattr(lookup, "_FEW", 0.1)
-        patch.setattr(contents, "BLOCK_ROWS", 60)
-        patch.setattr(snapshot, "_MUCH_MORE", 0)
+    with made_small():
         yield
 
 
-def played(case: Case, how: str, batches: Steps | int | None, *, live: bool = False) -> Played:
+def played(
+    case: Case,
+    how: str,
+    batches: Steps | int | None,
+    *,
+    live: bool = False,
+    more: Mapping[str, str] | None = None,
+) -> Played:
     return play(
         [case.text],
         case.inputs,
         static=case.static,
-        settings={**case.settings, "strategy": how},
+        settings={**case.settings, "strategy": how, **(more or {})},
         dialect=case.dialect,
         batches=batches,
         live=live,
@@ -54,8 +52,17 @@ def test_what_is_new_is_enough(case: Case, live: bool, more: st.DataObject) -> N
     cuts = more.draw(st.one_of(steps(case), steps(case), st.integers(1, 4), st.none()))
     whole = played(case, "snapshot", None, live=live)
     try:
-        found = played(case, "incremental", cuts, live=live)
+        seen = played(case, "incremental", cuts, live=live)
     except SettingError:
-        found = played(case, "auto", cuts, live=live)
-    assert found.evaluations == whole.evaluations
-    assert found.errors == whole.errors
+        seen = played(case, "auto", cuts, live=live)
+    assert seen.evaluations == whole.evaluations
+    assert seen.errors == whole.errors
+
+
+@often
+@given(cases(), st.data())
+def test_the_order_of_joins_changes_no_answer(case: Case, more: st.DataObject) -> None:
+    cuts = more.draw(st.one_of(steps(case), st.integers(1, 4)))
+    adapting = played(case, "auto", cuts)
+    fixed = played(case, "auto", cuts, more={"rules.adapt_routes": "off"})
+    assert fixed.evaluations == adapting.evaluations

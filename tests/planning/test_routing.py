@@ -59,8 +59,16 @@ def test_a_route_is_left_only_for_one_that_is_clearly_better() -> None:
     [change] = router.changes
     assert (change.before.legs, change.after.legs) == ((0, 1), (1, 0))
     assert change.after.cost < change.before.cost
+    assert (router.changed, change.rows, change.met) == (1, 1, (1.0, 90.0))
 
 
 def test_many_legs_are_chosen_one_by_one() -> None:
     legs = [leg(f"a{number}", float(number)) for number in range(9, 0, -1)]
     assert cheapest(Start(frozenset("a"), 1), legs).legs == tuple(range(8, -1, -1))
+
+
+def test_a_router_that_does_not_adapt_goes_as_it_is_written() -> None:
+    router = Router(adapts=False)
+    legs = [leg("ab", 90.0), leg("ac", 1.0), leg("d", 1.0), leg("bd", 1.0)]
+    assert router.route(0, Start(frozenset("a"), 1, {0: 90.0, 1: 1.0}), legs) == (0, 1, 3, 2)
+    assert router.changes == []

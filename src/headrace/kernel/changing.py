@@ -99,7 +99,7 @@ def changes_of_members(
     if sum(int((after - first).sum()) for first, after in ends) > BLOCK_ROWS:
         return None
     given = {operator: turns.at_each(frame) for operator, frame in frames.items()}
-    answers = counted(answers_given(matched, given, range(turns.keys.size), around))
+    answers = counted(answers_given(matched.plan, given, range(turns.keys.size), around))
     numbers = answers[INSTANT].to_numpy()
     following = pl.Series(INSTANT, turns.followed_by[numbers], pl.Int64)
     before = answers.with_columns(following).filter(pl.col(INSTANT) != _OVER)

@@ -6,16 +6,21 @@ Answers are multisets: a solution that was there twice and is there once has gon
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.reporting import Emit
+from headrace.kernel.alike import numbers
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 
 _COUNT: Final = "count"
 _BEFORE: Final = "count before"
 _PLACE: Final = "place"
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +95,43 @@ def changes(
         previous: the answer before the first of them.
     """
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
-    begun = rows.filter(pl.col(FIRST) == 0).select(pl.col(FIRST).alias(INSTANT), *names)
-    at_first, last = emitted(Answers(begun, 1), emit, previous)
-    if number == 1:
-        return at_first, last
-    sign = 1 if emit is Emit.ISTREAM else -1
-    entered = rows.filter(pl.col(FIRST) > 0).select(
-        pl.col(FIRST).alias(INSTANT), *names, pl.lit(sign, pl.Int64).alias(_COUNT)
-    )
-    left = rows.filter(pl.col(LAST) < number - 1).select(
-        (pl.col(LAST) + 1).alias(INSTANT), *names, pl.lit(-sign, pl.Int64).alias(_COUNT)
-    )
-    net = pl.concat([entered, left]).group_by(INSTANT, *names).agg(pl.col(_COUNT).sum())
-    net = net.filter(pl.col(_COUNT) > 0)
-    later = net.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode(INSTANT, *names)
-    final = rows.filter(pl.col(LAST) == number - 1).select(pl.col(LAST).alias(INSTANT), *names)
-    after = counted(final).drop(INSTANT)
-    return pl.concat([at_first, later]).sort(INSTANT, maintain_order=True), after
+    first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
+    # The first column is there so that there are rows even where solutions have no columns.
+    every = rows.select(pl.col(FIRST).alias(INSTANT), *names)
+    before = np.zeros(0, np.int64)
+    if previous is not None and previous.height:
+        every = pl.concat([every, previous.select(pl.col(_COUNT).alias(INSTANT), *names)])
+        before = previous[_COUNT].to_numpy()
+    same, example = numbers(every, names)
+    ours, theirs = same[: rows.height], same[rows.height :]
+    leaving = last < number - 1
+    # An answer that was there before leaves at the first instant, where it is one again or not.
+    at = np.concatenate([first, last[leaving] + 1, np.zeros(theirs.size, np.int64)])
+    what = np.concatenate([ours, ours[leaving], theirs])
+    entered, left = np.ones(first.size, np.int64), np.full(int(leaving.sum()), -1)
+    change = np.concatenate([entered, left, -before])
+    if emit is Emit.DSTREAM:
+        change = -change
+    keys, net = _added(at * max(1, example.size) + what, change)
+    kept = net > 0
+    instants, which = np.divmod(np.repeat(keys[kept], net[kept]), max(1, example.size))
+    changed = every[pl.Series(example[which])]
+    changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
+    still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
+    answer = every[pl.Series(example[still])]
+    often = pl.Series(_COUNT, counts, pl.Int64)
+    places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
+    return changed, pl.DataFrame([*(answer[name] for name in names), often, places])
+
+
+def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Each key once, in order, with the sum of its values."""
+    if keys.size == 0:
+        return keys, values
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[starts], np.add.reduceat(values[order], starts)
 
 
 def counted(frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, QueryError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
@@ -178,21 +179,34 @@ class _Evaluation:
 def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
     """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
     given, lasting = matched.each()
-    frame = answers_given(matched, given, range(lasting.height), around)
+    frame = answers_given(matched.plan, given, range(lasting.height), around)
     numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
     return frame.with_columns(numbers).drop(INSTANT)
 
 
+def own_answers(plan: Plan, matches: pl.DataFrame, around: Around) -> pl.DataFrame:
+    """The answers of matches that each make their own: the number of the match, and ids."""
+    [core] = plan.matching.cores
+    rows = pl.int_range(matches.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+    names = [name for name in map(column, possible(core.operator)) if name in matches.columns]
+    given = Solutions(pl.DataFrame([rows, *(matches[name] for name in names)]), keyed=True)
+    return answers_given(plan, {id(core.operator): given}, range(matches.height), around)
+
+
 def answers_given(
-    matched: Matched, given: Mapping[int, Solutions], instants: range, around: Around
+    plan: Plan, given: Mapping[int, Solutions], instants: range, around: Around
 ) -> pl.DataFrame:
     """The answers that follow from solutions of cores, where nothing depends on the time."""
-    plan = matched.plan
-    evaluation = _Evaluation(matched, around, lambda *_: None, None)
-    surroundings = evaluation._surroundings(0, 1, matched.windows(0, 1))
-    moment = date_time(int(matched.instants.times[0]))
-    surroundings = replace(
-        surroundings, given=given, instants=instants, moment=lambda _: moment, apart=None
+    moment = date_time(0)
+    surroundings = Surroundings(
+        around.dictionary,
+        instants,
+        around.budget(),
+        EvaluationContext(moment, functions=around.functions),
+        lambda _: moment,
+        streams=plan.streams,
+        precomputes=plan.applies(PRECOMPUTE),
+        given=given,
     )
     static = active_data(plan.query.dataset, around.static, around.dictionary)
     found = evaluate(plan.pattern, static, surroundings)

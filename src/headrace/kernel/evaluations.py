@@ -26,17 +26,20 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
     variables = tuple(each.name for each in form.variables) if isinstance(form, Select) else ()
     texts = _texts(report, form)
     ends = np.searchsorted(texts[INSTANT].to_numpy(), np.arange(len(report) + 1)).tolist()
+    times, seqs = report.times.tolist(), report.seqs.tolist()
+    selects, asks = isinstance(form, Select), isinstance(form, Ask)
+    makes = isinstance(form, Construct | Describe)
     for place, (start, end) in enumerate(pairwise(ends)):
-        rows = LazyRows(end - start, partial(_made, texts.slice(start, end - start)))
+        rows = LazyRows(end - start, partial(_made, texts, start, end))
         yield Evaluation(
             report.query,
-            int(report.times[place]),
-            int(report.seqs[place]),
+            times[place],
+            seqs[place],
             bounds_at(report, place),
             variables,
-            rows=rows if isinstance(form, Select) else (),
-            quads=tuple(map(_quad, rows)) if isinstance(form, Construct | Describe) else (),
-            boolean=_truth(rows) if isinstance(form, Ask) else None,
+            rows=rows if selects else (),
+            quads=tuple(map(_quad, rows)) if makes else (),
+            boolean=_truth(rows) if asks else None,
             error=report.errors.get(place),
             skipped=place in report.skipped,
         )
@@ -57,9 +60,10 @@ def _texts(report: Report, form: Form) -> pl.DataFrame:
     return found if in_order else found.sort(INSTANT, maintain_order=True)
 
 
-def _made(texts: pl.DataFrame) -> tuple[Row, ...]:
-    """Rows of terms out of rows of texts; a text that is there twice is read once."""
+def _made(texts: pl.DataFrame, start: int, end: int) -> tuple[Row, ...]:
+    """Rows of terms out of some rows of texts; a text that is there twice is read once."""
     read = cache(read_term)
+    texts = texts[start:end]
     columns = [
         [None if text is None else read(text) for text in texts[name]]
         for name in texts.columns

@@ -138,7 +138,7 @@ class Rules:
             # An instant takes the latest close: up to the next one that has passed.
             until = sliding.last(times) + sliding.closes.step - 1
             return sliding.first(times) + self._behind, until + self._behind
-        begins = times - ends.high if self.by_time else np.full(times.size, NEVER)
+        begins = self._begins(times, ends)
         match window.frame:
             case TimeWindow(width):
                 return begins, times + width - ends.low - 1
@@ -150,6 +150,13 @@ class Rules:
                 raise InternalError("how long an element stays in a count window is not known")
             case frame:
                 assert_never(frame)
+
+    def _begins(self, times: Times, ends: Ends) -> Times:
+        if self.by_time:
+            return times - ends.high
+        # Where elements cause instants in the order of their times, none before it finds one.
+        in_order = not takes_arrivals_as_they_come(self.plan)
+        return times if in_order else np.full(times.size, NEVER)
 
     @property
     def _behind(self) -> int:

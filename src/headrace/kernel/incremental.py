@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -29,7 +30,8 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.contents import runs
 from headrace.kernel.data import Quads, WindowContents
-from headrace.kernel.grid import NEVER
+from headrace.kernel.found import Found
+from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
@@ -39,6 +41,7 @@ from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
 from headrace.planning.plan import Plan
+from headrace.rewrite.optimise import ADAPT
 
 Logs = Sequence[tuple[StreamLog, Elements]]
 
@@ -46,6 +49,8 @@ _OFTEN: Final = 32
 """New statements wait until they are one in so many, if no instant needs them before."""
 _FEW: Final = 5_000
 """So many statements may always wait."""
+_AT_ONCE: Final = 16
+"""At no more instants than these it pays to look at all matches for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,12 @@ class _Cored:
         return [name for name in names if name == OF_MEMBER or not is_hidden(name)]
 
 
+def makes_its_own(plan: Plan) -> bool:
+    """Whether each match of a query makes its own solutions, whatever others there are."""
+    selects = isinstance(plan.query.form, Select | Construct)
+    return selects and plan.matching.is_whole(plan.pattern)
+
+
 class Incremental:
     """What a query has matched so far."""
 
@@ -69,8 +80,9 @@ class Incremental:
         """Begin before the first element."""
         self.plan = plan
         timed = plan.semantics.contents is Contents.TIMED
+        adapts = plan.applies(ADAPT)
         self._cores = [
-            _Cored(core, tuple(Matches(each, timed) for each in core.branches))
+            _Cored(core, tuple(Matches(each, timed, adapts) for each in core.branches))
             for core in plan.matching.cores
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
@@ -92,7 +104,7 @@ class Incremental:
             asking: how patterns are looked at.
         """
         fresh = self._seen.fresh(schedule, until)
-        if not any(each.any() for each in fresh):
+        if not any(each.size for each in fresh):
             return
         needed = {each.scanned.windows for matches in self.branches() for each in matches.patterns}
         arrived = {windows: self._arrived(windows, fresh, schedule, logs) for windows in needed}
@@ -101,10 +113,10 @@ class Incremental:
         for matches in self.branches():
             matches.take(arrived, floor, asking)
 
-    def over(self, schedule: Schedule) -> None:
-        """All instants of a step have been looked at."""
+    def over(self, schedule: Schedule, last: int = NEVER) -> None:
+        """All instants of a step have been looked at, of which the last is at some moment."""
         for matches in self.branches():
-            matches.over(_floor(schedule))
+            matches.over(max(_floor(schedule), last))
 
     def is_close_behind(self, schedule: Schedule, width: int) -> bool:
         """Whether time has gone on by no more than so much in what is new."""
@@ -127,7 +139,7 @@ class Incremental:
     def _arrived(
         self,
         windows: tuple[int, ...],
-        fresh: Sequence[npt.NDArray[np.bool_]],
+        fresh: Sequence[Times],
         schedule: Schedule,
         logs: Logs,
     ) -> Arrived:
@@ -136,15 +148,16 @@ class Incremental:
             window = self.plan.windows[number]
             stream = self.plan.streams.index(window.stream)
             log, elements = logs[stream]
-            kept = np.flatnonzero(fresh[stream])
+            kept = fresh[stream]
             if kept.size == 0:
                 continue
-            new = elements.where(fresh[stream])
+            new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
             turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
-            since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
+            positions = log.statements[POSITION].to_numpy()
+            since = int(np.searchsorted(positions, int(new.positions[0]), side="left"))
             statements = log.statements[since:]
-            places, known = new.places(statements[POSITION].to_numpy())
+            places, known = new.places(positions[since:])
             if not known.all():
                 places, statements = places[known], statements.filter(pl.Series(known))
             lasting = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}
@@ -159,24 +172,34 @@ class Incremental:
 
     def at(self, instants: Instants) -> Matched:
         """The matches at some instants."""
-        found = {id(cored.core.operator): _put_together(cored, instants) for cored in self._cores}
-        return Matched(self.plan, instants, found)
+        kept = {
+            id(cored.core.operator): _Kept(
+                tuple(cored.names),
+                tuple(each.found for each in cored.branches if each.found is not None),
+            )
+            for cored in self._cores
+        }
+        return Matched(self.plan, instants, kept)
 
 
-def _put_together(cored: _Cored, instants: Instants) -> pl.DataFrame:
-    """The matches of all branches, each with the first and the last instant, by number."""
-    names = [*cored.names]
-    frames = []
-    for matches in cored.branches:
-        frame = matches.memory.frame
-        if frame is not None and frame.height:
-            rows = numbered(frame, instants)
-            missing = [name for name in names if name not in rows.columns]
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The matches of a core, branch by branch, and what is asked of them."""
+
+    names: tuple[str, ...]
+    branches: tuple[Found, ...]
+
+    def numbered(self, instants: Instants) -> pl.DataFrame:
+        """The matches of all branches, each with the first and the last instant, by number."""
+        frames = []
+        for each in self.branches:
+            rows = numbered(each.frame, instants)
+            missing = [name for name in self.names if name not in rows.columns]
             unbound = [pl.lit(None, pl.Int64).alias(name) for name in missing]
-            frames.append(rows.with_columns(unbound).select(FIRST, LAST, *names))
-    if not frames:
-        return pl.DataFrame(schema=dict.fromkeys([FIRST, LAST, *names], pl.Int64))
-    return pl.concat(frames)
+            frames.append(rows.with_columns(unbound).select(FIRST, LAST, *self.names))
+        if not frames:
+            return pl.DataFrame(schema=dict.fromkeys([FIRST, LAST, *self.names], pl.Int64))
+        return pl.concat(frames)
 
 
 @dataclass(frozen=True)
@@ -186,13 +209,33 @@ class Matched:
     Attributes:
         plan: the query.
         instants: when.
-        found: the matches of each core by the identity of its operator, with the first and the
-            last instant of each.
+        kept: the matches of each core by the identity of its operator.
     """
 
     plan: Plan
     instants: Instants
-    found: Mapping[int, pl.DataFrame]
+    kept: Mapping[int, _Kept]
+
+    @cached_property
+    def found(self) -> Mapping[int, pl.DataFrame]:
+        """The matches of each core, with the first and the last instant of each."""
+        return {operator: each.numbered(self.instants) for operator, each in self.kept.items()}
+
+    def texts(self, most: int) -> pl.DataFrame | None:
+        """What is reported, if that is kept with the matches.
+
+        Args:
+            most: how many rows an instant may have; with more, there is no answer.
+        """
+        [kept] = self.kept.values()
+        if len(self.instants) > _AT_ONCE or len(kept.branches) != 1:
+            return None
+        [found] = kept.branches
+        if not found.is_worded:
+            return None
+        moments = self.instants.times.tolist()
+        rows = [found.texts(moment, number) for number, moment in enumerate(moments)]
+        return pl.concat(rows) if all(each.height <= most for each in rows) else None
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The instants in runs that can each be evaluated in one pass."""
@@ -210,19 +253,18 @@ class Matched:
     @property
     def is_whole(self) -> bool:
         """Whether each match makes its own solutions, so that they last as long as it does."""
-        selects = isinstance(self.plan.query.form, Select | Construct)
         if self.plan.members and any(OF_MEMBER not in each.columns for each in self.found.values()):
             return False  # a match of all members has to be told apart first
-        return selects and self.plan.matching.is_whole(self.plan.pattern)
+        return makes_its_own(self.plan)
 
     def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
         """Every match as if it were of an instant of its own, and how long it lasts for whom."""
         [(operator, frame)] = self.found.items()
         rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         if not self.plan.members:
-            matches = Solutions(frame.drop(FIRST, LAST).with_columns(rows), keyed=True)
+            matches = Solutions(frame.with_columns(rows).drop(FIRST, LAST), keyed=True)
             return {operator: matches}, frame.select(FIRST, LAST)
-        own = frame.drop(FIRST, LAST, OF_MEMBER).with_columns(rows)
+        own = frame.with_columns(rows).drop(FIRST, LAST, OF_MEMBER)
         lasting = frame.select(FIRST, LAST, pl.col(OF_MEMBER).alias(MEMBER))
         return {operator: Solutions(own, keyed=True)}, lasting
 
@@ -248,16 +290,19 @@ class _Seen:
     position: int = -1
     key: tuple[int, int, int] | None = None
 
-    def fresh(self, schedule: Schedule, until: int | None) -> list[npt.NDArray[np.bool_]]:
-        """Which elements of each stream have not been looked at, of the first so many in order."""
+    def fresh(self, schedule: Schedule, until: int | None) -> list[Times]:
+        """Where the elements are that have not been looked at, of the first so many in order."""
         found = []
         for number, log in enumerate(schedule.logs):
+            if not self.ordered:
+                first = int(np.searchsorted(log.positions, self.position, side="right"))
+                found.append(np.arange(first, len(log)))
+                continue
             new = log.positions > self.position
-            if self.ordered and not schedule.by_arrival:
+            if not schedule.by_arrival:
                 new |= ~self._before(number, log)  # what was not in order yet may be now
-            if self.ordered:
-                new &= schedule.turns(number) < self._until(schedule, until)
-            found.append(new)
+            new &= schedule.turns(number) < self._until(schedule, until)
+            found.append(np.flatnonzero(new))
         return found
 
     def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:

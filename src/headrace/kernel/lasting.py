@@ -7,15 +7,19 @@ equal; then it lasts as long as one of them does.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from headrace.kernel.alike import numbers as alike
 from headrace.kernel.columns import FIRST, INSTANT, LAST
-from headrace.kernel.grid import FOREVER, NEVER
+from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.scan import expanded_rows
+from headrace.kernel.wording import in_order, words_of
 
 BEGIN: Final = "begin"
 END: Final = "end"
@@ -24,7 +28,12 @@ TURN: Final = "turn"
 """The place of its last element among those of a step, where elements cause instants."""
 LASTING: Final = (BEGIN, END, TURN)
 _OTHER: Final = " of the other"
-_RUN: Final = "run"
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+_MOST_OVER: Final = 0.5
+"""When more than this part of some matches is over, they are dropped at once."""
 
 ALWAYS: Final = [
     pl.lit(NEVER, pl.Int64).alias(BEGIN),
@@ -35,14 +44,8 @@ ALWAYS: Final = [
 
 def names_of(frame: pl.DataFrame) -> list[str]:
     """The columns of what is matched."""
-    return [name for name in frame.columns if name not in LASTING]
-
-
-_BOTH: Final = [
-    pl.max_horizontal(BEGIN, BEGIN + _OTHER).alias(BEGIN),
-    pl.min_horizontal(END, END + _OTHER).alias(END),
-    pl.max_horizontal(TURN, TURN + _OTHER).alias(TURN),
-]
+    others = {*LASTING, *words_of(frame)}
+    return [name for name in frame.columns if name not in others]
 
 
 def joined(
@@ -53,17 +56,57 @@ def joined(
         found = left.join(right, on=on, how="inner", suffix=_OTHER)
     else:
         found = left.join(right, how="cross", suffix=_OTHER)
-    return found.select(*names, *_BOTH)
+    ours = {name: found[name].to_numpy() for name in LASTING}
+    theirs = {name: found[name + _OTHER].to_numpy() for name in LASTING}
+    lasting = {
+        BEGIN: np.maximum(ours[BEGIN], theirs[BEGIN]),
+        END: np.minimum(ours[END], theirs[END]),
+        TURN: np.maximum(ours[TURN], theirs[TURN]),
+    }
+    return pl.DataFrame([*(found[name] for name in names), *_columns(lasting)])
+
+
+def _columns(arrays: Mapping[str, Times]) -> list[pl.Series]:
+    return [pl.Series(name, array) for name, array in arrays.items()]
 
 
 def from_on(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
     """Those of some matches that are one at some moment, and not before another only."""
-    return frame.filter(pl.col(BEGIN) <= pl.col(END), pl.col(END) >= moment)
+    begins, ends = frame[BEGIN].to_numpy(), frame[END].to_numpy()
+    return _where(frame, (begins <= ends) & (ends >= moment))
+
+
+def without_most(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
+    """Those of some matches that are not over before a moment, if most of them are; else all."""
+    over = int(np.count_nonzero(frame[END].to_numpy() < moment))
+    return from_on(frame, moment) if over > _MOST_OVER * frame.height else frame
 
 
 def in_past(frame: pl.DataFrame) -> pl.DataFrame:
     """The same when the step in which their elements had their turns is over."""
-    return frame.with_columns(pl.lit(-1, pl.Int64).alias(TURN))
+    if frame[TURN].max() == -1:
+        return frame
+    return _with(frame, {TURN: np.full(frame.height, -1)})
+
+
+def _where(frame: pl.DataFrame, kept: Flags) -> pl.DataFrame:
+    """Some rows; taken by number, which for a few is much faster than to filter them."""
+    return frame if kept.all() else frame[pl.Series(np.flatnonzero(kept))]
+
+
+def _with(frame: pl.DataFrame, columns: Mapping[str, Numbers]) -> pl.DataFrame:
+    """The same with other numbers in some columns."""
+    made = frame.clone()
+    for name, numbers in columns.items():
+        made.replace_column(made.get_column_index(name), pl.Series(name, numbers, pl.Int64))
+    return made
+
+
+def differ(frame: pl.DataFrame, key: list[str]) -> bool:
+    """Whether no two rows agree on some columns."""
+    if any(frame[name].n_unique() == frame.height for name in key):
+        return True
+    return frame.height <= 1 or alike(frame, key)[1].size == frame.height
 
 
 def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataFrame:
@@ -74,28 +117,37 @@ def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataF
         first: the column of when they begin.
         last: the column of when they end.
     """
-    key = [name for name in frame.columns if name not in {first, last, TURN}]
-    if _differ(frame, key):
-        return frame
-    ordered = frame.sort([*key, first])
-    latest = pl.col(last).cum_max().shift(1)
-    before = latest.over(key) if key else latest
-    breaks = (pl.col(first) > before + 1).fill_null(value=True)
-    runs = ordered.with_columns(breaks.cum_sum().alias(_RUN))
-    others = [pl.col(TURN).max()] if TURN in frame.columns else []
-    found = runs.group_by([*key, _RUN], maintain_order=True).agg(
-        pl.col(first).min(), pl.col(last).max(), *others
-    )
-    return found.select(frame.columns)
-
-
-def _differ(frame: pl.DataFrame, key: list[str]) -> bool:
-    """Whether no two rows agree on some columns."""
     if frame.height <= 1:
-        return True
-    if any(frame[name].n_unique() == frame.height for name in key):
-        return True
-    return len(key) > 1 and frame.select(key).n_unique() == frame.height
+        return frame
+    words = words_of(frame)
+    key = [name for name in frame.columns if name not in {first, last, TURN, *words}]
+    same, rows = alike(frame, key)
+    if rows.size == frame.height:
+        return frame
+    begins, ends = frame[first].to_numpy(), frame[last].to_numpy()
+    order = np.lexsort((begins, same))
+    same, begins, ends = same[order], begins[order], ends[order]
+    breaks = np.ones(frame.height, np.bool_)
+    breaks[1:] = same[1:] != same[:-1]
+    breaks[1:] |= begins[1:] > _latest(ends, breaks)[:-1] + 1
+    if breaks.all():
+        return frame
+    starts = np.flatnonzero(breaks)
+    lasting = {first: begins[starts], last: np.maximum.reduceat(ends, starts)}
+    if TURN in frame.columns:
+        lasting[TURN] = np.maximum.reduceat(frame[TURN].to_numpy()[order], starts)
+    return in_order(_with(frame[pl.Series(order[starts])], lasting))
+
+
+def _latest(ends: Numbers, begins_run: Flags) -> Numbers:
+    """The greatest number so far, from where a run begins."""
+    falls = ends[1:] < ends[:-1]
+    if not (falls & ~begins_run[1:]).any():
+        return ends
+    values, ranks = np.unique(ends, return_inverse=True)
+    runs = np.cumsum(begins_run) * values.size  # so that each run begins above the one before it
+    found: Numbers = values[np.maximum.accumulate(runs + ranks) - runs]
+    return found
 
 
 def numbered(frame: pl.DataFrame, instants: Instants) -> pl.DataFrame:
@@ -105,10 +157,15 @@ def numbered(frame: pl.DataFrame, instants: Instants) -> pl.DataFrame:
     if instants.cuts is not None:
         seen = np.searchsorted(instants.cuts, frame[TURN].to_numpy(), side="right")
         first = np.maximum(first, seen)
-    numbers = frame.drop(LASTING).with_columns(
-        pl.Series(FIRST, first, pl.Int64), pl.Series(LAST, last, pl.Int64)
-    )
-    return united(numbers.filter(pl.col(FIRST) <= pl.col(LAST)), FIRST, LAST)
+    lasting = {BEGIN: first, END: last}
+    numbers = _with(frame.drop(TURN, *words_of(frame)), lasting).rename({BEGIN: FIRST, END: LAST})
+    return united(_where(numbers, first <= last), FIRST, LAST)
+
+
+def at_moment(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
+    """The matches of one moment."""
+    kept = (frame[BEGIN].to_numpy() <= moment) & (frame[END].to_numpy() >= moment)
+    return frame if kept.all() else frame.filter(pl.Series(kept))
 
 
 def at_each(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:

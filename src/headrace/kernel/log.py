@@ -56,7 +56,7 @@ class Elements:
         """Whether none came when the watermark of its stream had passed it."""
         return bool(np.all(self.times >= self.highs - delay))
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Elements:
+    def where(self, kept: npt.NDArray[np.bool_] | Times) -> Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
 
@@ -82,6 +82,8 @@ _WORTH_IT: Final = 8
 """Elements are dropped when they are one in so many: all that stay are copied."""
 _MOST_CHUNKS: Final = 8
 """With more of them, whoever takes rows of a frame first copies all of it."""
+_RECENT: Final = 4
+"""What has come lately is copied to the rest when it is one in so many of all."""
 NO_ELEMENTS = Elements.of(ARRIVALS.to_frame())
 
 
@@ -116,6 +118,7 @@ class StreamLog:
         """Begin before the first element."""
         self.high: int | None = None
         self.statements = ARRIVALS.to_frame()
+        self._settled = 0
         self._growing = _Growing(NO_ELEMENTS)
 
     @property
@@ -126,8 +129,23 @@ class StreamLog:
     def whole(self) -> pl.DataFrame:
         """The statements in one piece: to take rows of several is slow."""
         if self.statements.n_chunks() > 1:
-            self.statements = self.statements.rechunk()
+            self._settle(self.statements)
         return self.statements
+
+    def _settle(self, statements: pl.DataFrame) -> None:
+        self.statements = statements.rechunk()
+        self._settled = statements.height
+
+    def _add(self, statements: pl.DataFrame) -> None:
+        """Add statements, and now and then copy them: the last ones often, all of them seldom."""
+        grown = pl.concat([self.statements, statements])
+        if grown.n_chunks() <= _MOST_CHUNKS:
+            self.statements = grown
+        elif (grown.height - self._settled) * _RECENT > grown.height:
+            self._settle(grown)
+        else:
+            recent = grown[self._settled :].rechunk()
+            self.statements = pl.concat([grown[: self._settled], recent])
 
     def append(
         self, statements: pl.DataFrame, high: int | None, elements: Elements | None = None
@@ -145,8 +163,7 @@ class StreamLog:
         if len(new) == 0:
             return NO_ELEMENTS
         if not statements.is_empty():
-            grown = pl.concat([self.statements, statements])
-            self.statements = grown.rechunk() if grown.n_chunks() > _MOST_CHUNKS else grown
+            self._add(statements)
         self._growing.add(new)
         return new
 
@@ -155,5 +172,5 @@ class StreamLog:
         gone = int(np.count_nonzero(self.elements.times <= until))
         if gone * _WORTH_IT < len(self.elements) or gone == 0:
             return
-        self.statements = self.statements.filter(pl.col(TIME) > until).rechunk()
+        self._settle(self.statements.filter(pl.col(TIME) > until))
         self._growing = _Growing(self.elements.where(self.elements.times > until))

@@ -82,9 +82,8 @@ class Lookup:
         ours, theirs = column.rows(found[name].to_numpy())
         left = found[pl.Series(ours)]
         others = [each for each in table.columns if each not in on]
-        right = [column.frame[each].gather(theirs) for each in others]
-        agreeing = [column.frame[each].gather(theirs) == left[each] for each in on if each != name]
-        joined = left.hstack(right)
+        joined = left.hstack(column.frame.select(others)[theirs]) if others else left
+        agreeing = [column.frame[each][theirs] == left[each] for each in on if each != name]
         return joined.filter(*agreeing) if agreeing else joined
 
     def meets(self, found: pl.DataFrame, name: str) -> int | None:

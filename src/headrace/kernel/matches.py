@@ -8,7 +8,7 @@ after it with what is new of them, so that no match is found twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -34,28 +34,24 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Active, Data, DefaultGraph, EachNamedGraph, NamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.found import Found
 from headrace.kernel.grid import NEVER
-from headrace.kernel.lasting import ALWAYS, LASTING, from_on, in_past, joined, names_of, united
+from headrace.kernel.lasting import ALWAYS, LASTING, from_on, in_past, joined, names_of
 from headrace.kernel.lookup import Lookup
 from headrace.kernel.remembered import put_together
 from headrace.kernel.scan import scan
 from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.stock import Counts, Stock
 from headrace.planning.matching import Branch, Scanned, StaticPart
 from headrace.planning.routing import Leg, Router, Start
 from headrace.rdf.terms import Iri, Literal
 
-_GROWN: Final = 2
-_SMALL: Final = 4_096
-"""A memory is put in order when it has grown so many times, and is not small."""
-_OLD: Final = 0.75
-"""Counts are made again when a memory has grown or shrunk by so much."""
 _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
 _AT_A_GLANCE: Final = 16
 """So many rows are looked at in the time in which one is made."""
 _STATIC: Final = -1
 """The route of what matches in static data alone."""
-_MOST_CHUNKS: Final = 8
 _HIDDEN_TIME: Final = "?_:.time"
 _HIDDEN_ROW: Final = "?_:.row"
 
@@ -70,6 +66,7 @@ class Asking:
         budget: what a step may cost.
         solve: finds the solutions of a pattern in static data.
         holds: which of some solutions meet a condition on their terms.
+        word: puts the texts of their answers beside matches, where they are kept so.
     """
 
     dictionary: Dictionary
@@ -77,6 +74,7 @@ class Asking:
     budget: Budget
     solve: Callable[[StaticPart], Solutions]
     holds: Callable[[Expression, Solutions], pl.Series]
+    word: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,9 +109,9 @@ class Arrived:
                 kept &= self._ids[place] == dictionary.encode(term)
         if self.frame[GRAPH].null_count() < self.frame.height:
             kept &= self.frame[GRAPH].is_null().to_numpy()
-        rows = pl.Series(np.flatnonzero(kept))
-        found = [self.frame[place].gather(rows).alias(name) for name, place in places.items()]
-        return pl.DataFrame([*found, *(self.frame[name].gather(rows) for name in (*LASTING, TIME))])
+        columns = [self.frame[place].alias(name) for name, place in places.items()]
+        found = pl.DataFrame([*columns, *(self.frame[name] for name in (*LASTING, TIME))])
+        return found if kept.all() else found[pl.Series(np.flatnonzero(kept))]
 
     @cached_property
     def _ids(self) -> Mapping[str, npt.NDArray[np.int64]]:
@@ -151,75 +149,6 @@ def _active(graph: Variable | Iri | None, dictionary: Dictionary) -> Active:
     )
 
 
-@dataclass(slots=True)
-class _Memory:
-    """Matches that were found, and may still be ones."""
-
-    frame: pl.DataFrame | None = None
-    ordered: int = 0
-    _distinct: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
-    _counts: dict[str, tuple[int, _Counts]] = field(default_factory=dict)
-
-    @property
-    def height(self) -> int:
-        return 0 if self.frame is None else self.frame.height
-
-    def add(self, new: pl.DataFrame) -> None:
-        """Take more."""
-        if self.frame is None:
-            self.frame = new
-        elif new.height:
-            self.frame = pl.concat([self.frame, new])
-
-    def tidy(self, floor: int) -> None:
-        """Now and then drop what is over and put together what is the same; no turn may be on."""
-        if self.frame is None:
-            return
-        if self.frame.height > max(_SMALL, _GROWN * self.ordered):
-            self.frame = united(from_on(self.frame, floor))
-            self.ordered = self.frame.height
-        elif self.frame.n_chunks() > _MOST_CHUNKS:
-            self.frame = self.frame.rechunk()
-
-    def distinct(self, on: list[str]) -> int:
-        """How many different ones there are by some columns, as of when it was half as large."""
-        if self.frame is None or self.height == 0:
-            return 0
-        known, height = self._distinct.get(tuple(on), (0, 0))
-        if not height / _GROWN <= self.height <= height * _GROWN:
-            known, height = self.frame.select(on).n_unique(), self.height
-            self._distinct[tuple(on)] = known, height
-        return known
-
-    def meets(self, found: pl.DataFrame, name: str) -> float:
-        """How many of it some others meet in a column, by counts that may be a little old."""
-        if self.frame is None or self.height == 0:
-            return 0.0
-        height, counts = self._counts.get(name, (0, _Counts.of(pl.Series(dtype=pl.Int64))))
-        if not self.height * _OLD <= height <= self.height / _OLD:
-            counts = _Counts.of(self.frame[name])
-            self._counts[name] = self.height, counts
-        return counts.meets(found[name].to_numpy())
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """How often each term stands in a column."""
-
-    ids: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, terms: pl.Series) -> _Counts:
-        return cls(*np.unique(terms.to_numpy(), return_counts=True))
-
-    def meets(self, ids: npt.NDArray[np.int64]) -> float:
-        if self.ids.size == 0:
-            return 0.0
-        places = np.minimum(np.searchsorted(self.ids, ids), self.ids.size - 1)
-        return float(self.numbers[places[self.ids[places] == ids]].sum())
-
-
 @dataclass(frozen=True, slots=True)
 class _Operand:
     """A part of a branch that matches are joined with.
@@ -232,7 +161,7 @@ class _Operand:
     """
 
     names: frozenset[str]
-    memory: _Memory | None = None
+    memory: Stock | None = None
     new: pl.DataFrame | None = None
     always: Lookup | None = None
 
@@ -262,7 +191,7 @@ class _Operand:
         known = 0.0 if self.memory is None else self.memory.meets(found, name)
         new = 0.0
         if self.new is not None and self.new.height:
-            new = _Counts.of(self.new[name]).meets(found[name].to_numpy())
+            new = Counts.of(self.new[name]).meets(found[name].to_numpy())
         return static + known + new
 
     def _lasting(self) -> Iterator[pl.DataFrame]:
@@ -271,6 +200,15 @@ class _Operand:
         if self.new is not None:
             yield self.new
 
+    def _meeting(
+        self, found: pl.DataFrame, on: list[str]
+    ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+        """What is to be joined with what: few matches meet what has come long before."""
+        if self.memory is not None and self.memory.frame is not None:
+            yield self.memory.fitting(found, on), self.memory.frame
+        if self.new is not None:
+            yield found, self.new
+
     def joined(
         self, found: pl.DataFrame, on: list[str], floor: int, budget: Budget
     ) -> pl.DataFrame:
@@ -278,11 +216,10 @@ class _Operand:
         if not on:
             budget.check(round(found.height * self.fan_out(on)), "a join without a shared variable")
         names = sorted({*names_of(found), *self.names})
-        lasting = [frame for frame in self._lasting() if frame.height]
         pieces = []
-        if lasting:
-            others = lasting[0] if len(lasting) == 1 else pl.concat(lasting)
-            pieces.append(from_on(joined(found, others, on, names), floor))
+        for ours, theirs in self._meeting(found, on):
+            if ours.height and theirs.height:
+                pieces.append(from_on(joined(ours, theirs, on, names), floor))
         if self.always is not None and self.always.frame.height:
             pieces.append(self.always.joined(found, on).select(*names, *LASTING))
         pieces = [piece for piece in pieces if piece.height]
@@ -306,7 +243,7 @@ class _Pattern:
         self.names = frozenset(column(each) for each in scanned.variables)
         self.time = f"{_HIDDEN_TIME}{number}"
         self.conditions = [each for each in conditions if mentioned(each) <= scanned.variables]
-        self.memory = _Memory()
+        self.memory = Stock()
         self.always: Lookup | None = None
 
     def look_at_static(self, asking: Asking) -> None:
@@ -332,8 +269,14 @@ class _Pattern:
 class Matches:
     """The matches of a branch."""
 
-    def __init__(self, branch: Branch, timed: bool) -> None:
-        """Begin with none; equal triples of different times may be matches of their own."""
+    def __init__(self, branch: Branch, timed: bool, adapts: bool = True) -> None:
+        """Begin with none.
+
+        Args:
+            branch: what must all match.
+            timed: whether equal triples of different times are matches of their own.
+            adapts: whether the order of joins follows what they cost.
+        """
         self.branch, self.timed = branch, timed
         self.patterns = [
             _Pattern(number, each, branch.conditions) for number, each in enumerate(branch.scanned)
@@ -341,8 +284,8 @@ class Matches:
         own = {id(each) for pattern in self.patterns for each in pattern.conditions}
         self.conditions = [each for each in branch.conditions if id(each) not in own]
         self.static: list[_Operand] = []
-        self.memory = _Memory()
-        self.router = Router()
+        self.found: Found | None = None
+        self.router = Router(adapts)
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
@@ -362,7 +305,7 @@ class Matches:
             assert first.always is not None, "all have static data"
             start = first.always.frame.with_columns(ALWAYS)
             found = self._along(_STATIC, start, others, NEVER, asking)
-            self.memory.add(found)
+            self._keep(found, asking)
 
     def take(
         self,
@@ -371,11 +314,15 @@ class Matches:
         asking: Asking,
     ) -> None:
         """Find the matches that new statements complete."""
+        for pattern in self.patterns:
+            pattern.memory.drop(floor)
+        if self.found is not None:
+            self.found = self.found.without_over(floor)
         new = [
             pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
             for pattern in self.patterns
         ]
-        found = []
+        found = list[pl.DataFrame]()
         for number, delta in enumerate(new):
             if delta.height:
                 # One match is found once: with what is new only of the patterns that follow.
@@ -386,25 +333,41 @@ class Matches:
                 ]
                 operands = [*others, *self.static]
                 found.append(self._along(number, delta, operands, floor, asking))
-        for matches in found:
-            self.memory.add(matches)
+        found = [each for each in found if each.height]
+        if found:
+            self._keep(pl.concat(found), asking)
         for pattern, delta in zip(self.patterns, new, strict=True):
             pattern.memory.add(in_past(delta))
             pattern.memory.tidy(floor)
 
+    def _keep(self, found: pl.DataFrame, asking: Asking) -> None:
+        if found.height:
+            new = found if asking.word is None else asking.word(found)
+            self.found = Found.first(new) if self.found is None else self.found.and_more(new)
+
     def ids(self) -> Iterator[pl.Series]:
         """All columns of terms that are kept."""
-        memories = [self.memory, *(pattern.memory for pattern in self.patterns)]
-        frames = [each.frame for each in memories if each.frame is not None]
+        memories = [pattern.memory.frame for pattern in self.patterns]
+        memories.append(None if self.found is None else self.found.frame)
+        frames = [each for each in memories if each is not None]
         frames += [each.always.frame for each in self.static if each.always is not None]
         for frame in frames:
             yield from (frame[name] for name in names_of(frame))
 
     def over(self, floor: int) -> None:
         """The step in which the elements had their turns is over."""
-        if self.memory.frame is not None:
-            self.memory.frame = in_past(self.memory.frame)
-        self.memory.tidy(floor)
+        if self.found is not None:
+            self.found = self.found.tidied(floor)
+
+    def route(
+        self, pattern: int, found: pl.DataFrame, operands: Sequence[_Operand]
+    ) -> tuple[int, ...]:
+        """The order in which what is new of a pattern is joined with other parts."""
+        if not self.router.adapts:
+            start = Start(frozenset(names_of(found)), found.height)
+        else:
+            start = _start(found, operands)
+        return self.router.route(pattern, start, [each.leg() for each in operands])
 
     def _along(
         self,
@@ -416,7 +379,7 @@ class Matches:
     ) -> pl.DataFrame:
         """Matches joined with one part after the other, on the route that costs least."""
         conditions = list(self.conditions)
-        order = self.router.route(pattern, _start(found, operands), [e.leg() for e in operands])
+        order = self.route(pattern, found, operands)
         for place, number in enumerate(order):
             if found.height == 0:
                 left = [operands[each].names for each in order[place:]]

@@ -88,8 +88,8 @@ class Schedule:
         seqs = numbered(times, self._sequence_before(times))
         if self.by_arrival and times.size:
             progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
-        instants = Instants(times, seqs, self.spans(times, cuts), cuts)
-        return instants, self._having_counted(progress)
+        spans = self.spans(times, cuts) if times.size else ()  # to look at windows takes a while
+        return Instants(times, seqs, spans, cuts), self._having_counted(progress)
 
     def spans(self, times: Times, cuts: Times | None = None) -> tuple[Span, ...]:
         """What each window is at some moments.
@@ -271,7 +271,7 @@ class Schedule:
         """The elements that may be in a window, in order."""
         log = self._log(window)
         if self.by_arrival or log.in_order:
-            order = np.arange(len(log))
+            order: Times = np.arange(len(log))
         else:
             order = np.lexsort((log.positions, log.times))
         if isinstance(window.frame, CountWindow):
@@ -303,7 +303,8 @@ class Schedule:
     def _span(self, window: PlannedWindow, times: Times, cuts: Times | None) -> Span:
         """What a window is at each instant."""
         members = self._members(window)
-        moments = self._log(window).times[members]
+        log = self._log(window)
+        moments = log.times if members.size == len(log) and log.in_order else log.times[members]
         ends = self.rules.ends_of(window)
         sliding = self.rules.sliding(window)
         if sliding is not None and self.rules.by_time:

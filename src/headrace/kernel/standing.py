@@ -147,13 +147,31 @@ class Standing:
         frames: list[pl.DataFrame] = []
         outcome = Outcome()
         for base, held in self.matching.held(instants, logs, around, schedule):
-            if isinstance(held, Matched) and self._emits_changes(held, base, around, frames):
+            if isinstance(held, Matched) and (
+                self._emits_texts(held, base, around, frames)
+                or self._emits_changes(held, base, around, frames)
+            ):
                 continue
             emit = self._emitting(frames, held, base, around)
             outcome = outcome.and_then(evaluate_held(held, around, emit), base)
             if outcome.failed is not None:
                 break
         return self._reported(instants, frames, outcome)
+
+    def _emits_texts(
+        self, matched: Matched, base: int, around: Around, frames: list[pl.DataFrame]
+    ) -> bool:
+        """Take what is reported from what is kept, if it is kept as texts."""
+        if self.plan.semantics.emit is not Emit.RSTREAM or not matched.is_whole:
+            return False
+        try:
+            rows = matched.texts(around.budget().rows)
+        except Exception:  # noqa: BLE001 - what is wrong is found out by evaluating it
+            return False
+        if rows is None:
+            return False
+        frames.append(rows.with_columns(pl.col(INSTANT) + base) if base else rows)
+        return True
 
     def _emits_changes(
         self, matched: Matched, base: int, around: Around, frames: list[pl.DataFrame]

@@ -317,7 +317,8 @@ class Kernel:
     def _due(self, query: Standing, schedule: Schedule) -> Turn | None:
         """The instants of a query that are due now; none if there are none."""
         instants, query.progress = schedule.due()
-        instants = query.with_content(instants, self._logs_of(query))
+        if len(instants):
+            instants = query.with_content(instants, self._logs_of(query))
         if len(instants) == 0:
             return None
         if not self.live or schedule.reached.ended:

@@ -8,27 +8,32 @@ all that is joined is of one instant.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import Expression
-from headrace.algebra.reporting import OnArrival, Strategy
+from headrace.algebra.query import Select
+from headrace.algebra.reporting import Emit, OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
+from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Quads
-from headrace.kernel.evaluation import Around
-from headrace.kernel.incremental import Incremental, Logs, Matched
+from headrace.kernel.evaluation import Around, own_answers
+from headrace.kernel.grid import NEVER
+from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_own
 from headrace.kernel.instants import Instants
 from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.kernel.wording import worded
 from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE
@@ -115,7 +120,7 @@ class Matching:
             yield start, matched
             start = stop
         if self._kept is not None:
-            self._kept.over(schedule)
+            self._kept.over(schedule, int(instants.times[-1]) if len(instants) else NEVER)
 
     def _by_what_is_new(self, schedule: Schedule) -> bool:
         if self._given_up:
@@ -169,4 +174,18 @@ class Matching:
         def meets(condition: Expression, solutions: Solutions) -> pl.Series:
             return holds(condition, solutions, data, surroundings)
 
-        return Asking(around.dictionary, data, surroundings.budget, solve, meets)
+        def word(matches: pl.DataFrame) -> pl.DataFrame:
+            answers = own_answers(self.plan, matches, around)
+            names = [name for name in answers.columns if name != INSTANT]
+            return worded(matches, answers, names, around.dictionary)
+
+        wording = word if self._words else None
+        return Asking(around.dictionary, data, surroundings.budget, solve, meets, wording)
+
+    @cached_property
+    def _words(self) -> bool:
+        """Whether the texts of answers are kept: each is reported several times, if any."""
+        form, emits = self.plan.query.form, self.plan.semantics.emit
+        rows = isinstance(form, Select) and bool(form.variables) and emits is Emit.RSTREAM
+        alone = not self._by_elements and not self.plan.members
+        return rows and alone and makes_its_own(self.plan)

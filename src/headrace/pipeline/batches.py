@@ -14,6 +14,7 @@ from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
+from headrace.kernel.routes import changes_of
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
@@ -415,6 +416,10 @@ class Batches:
 
     # -- telling -----------------------------------------------------------------------------
 
+    def _rerouted(self) -> dict[str, int]:
+        queries = () if self._kernel is None else self._kernel[1].queries
+        return {query.plan.name: changes_of(query.matching.matches) for query in queries}
+
     def _publish(self, manifest: Manifest, told: Told) -> None:
         """Give what a batch has to tell to every sink, once in this process."""
         if self._published == manifest.label:
@@ -427,7 +432,7 @@ class Batches:
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
-        self._tell(manifest, replace(told, spent=self._watch.spent))
+        self._tell(manifest, replace(told, spent=self._watch.spent, rerouted=self._rerouted()))
         reach("published")
 
 

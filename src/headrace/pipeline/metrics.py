@@ -15,6 +15,7 @@ from typing import Final
 from headrace.errors import MachineError, SettingError
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
+from headrace.pipeline.results import Told
 from headrace.pipeline.tables import unwritable
 from headrace.version import __version__
 
@@ -32,11 +33,13 @@ class Figures:
         manifest: what has been committed; its counters go on from run to run.
         seconds: how long the stages of the batch have taken.
         state: how many bytes the next batch needs of those before it.
+        rerouted: how often each query has changed the order of its joins since the run began.
     """
 
     manifest: Manifest = NOTHING
     seconds: Mapping[str, float] = field(default_factory=dict)
     state: int = 0
+    rerouted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def batch_seconds(self) -> float:
@@ -68,9 +71,9 @@ Watch = Callable[[Figures], None]
 """Hears of each batch how the run stands."""
 
 
-def figures_of(layout: Layout, manifest: Manifest, seconds: Mapping[str, float]) -> Figures:
-    """How a run stands after a batch whose stages have taken some time."""
-    return Figures(manifest, dict(seconds), _state(layout, manifest))
+def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
+    """How a run stands after a batch."""
+    return Figures(manifest, dict(told.spent), _state(layout, manifest), told.rerouted)
 
 
 def _state(layout: Layout, manifest: Manifest) -> int:
@@ -154,6 +157,9 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     for name, kind, says, of_query in _QUERIES:
         states = [(query, of_query(each)) for query, each in manifest.queries.items()]
         yield Measure(name, kind, says, _labelled("query", states))
+    says = "Changes of the order in which what is new is joined, since the run began."
+    changes = _labelled("query", figures.rerouted.items())
+    yield Measure("headrace_route_changes_total", "counter", says, changes)
     yield Measure(
         "headrace_batches_total", "counter", "Batches committed.", [({}, manifest.batch + 1)]
     )

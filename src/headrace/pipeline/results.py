@@ -43,12 +43,14 @@ class Told:
         late: which elements missed a window.
         rejected: what could not be taken, and why.
         spent: seconds by stage, of the process that tells it; not kept with the rest.
+        rerouted: how often each query has changed the order of its joins in this process; likewise.
     """
 
     reports: Sequence[Report] = ()
     late: pl.DataFrame = field(default_factory=LATE.to_frame)
     rejected: pl.DataFrame = field(default_factory=REJECTED.to_frame)
     spent: Mapping[str, float] = field(default_factory=dict)
+    rerouted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:

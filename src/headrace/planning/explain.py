@@ -145,12 +145,14 @@ class Run:
             it was not run.
         counts: how many static statements there are with each predicate.
         notes: what else was noticed, for who reads the figures.
+        routes: the order in which what is new was joined, where it was evaluated so.
     """
 
     pattern: Operator
     seen: Mapping[int, Seen] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
@@ -180,6 +182,8 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
     for stage in stages:
         lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(stage.pattern)]
     lines += ["", *_table(pattern, run)]
+    if run is not None and run.routes:
+        lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
     found = list(pieces(query)) if query.is_continuous else []
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
@@ -319,6 +323,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             *(_stage_json(stage) for stage in stages),
         ],
         "operators": list(_operators(pattern, run)),
+        "routes": list(run.routes if run else ()),
         "pieces": [{"piece": name, "text": said} for name, said in pieces(query)],
     }
 

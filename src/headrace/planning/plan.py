@@ -31,6 +31,7 @@ from headrace.algebra.windows import (
     WindowDeclaration,
 )
 from headrace.errors import SettingError, Source, UnsupportedError
+from headrace.planning.apart import taken_apart
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
 from headrace.planning.templates import Filled, Templates
@@ -170,7 +171,7 @@ def make_plan(
 def sketch_of(query: Query) -> Plan:
     """The plan of a query that is only looked at: a window on every stream is one on any."""
     windows = tuple(each for window in query.windows for each in _planned(window, (_ANY,)))
-    return Plan("", query, windows, rewritten=optimised(query))
+    return Plan("", query, windows, rewritten=taken_apart(optimised(query)))
 
 
 _ANY = Iri("urn:every-stream")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 Names = frozenset[str]
@@ -64,11 +65,21 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A route that was left for another, and what both were expected to cost then."""
+    """A route that was left for another, and the figures that caused it.
+
+    Attributes:
+        pattern: the pattern of which something was new.
+        before: the route that was left, and what it would have cost.
+        after: the route that was taken, and what it is expected to cost.
+        rows: how much was new.
+        met: how many of each leg one of these is expected to meet there.
+    """
 
     pattern: int
     before: Route
     after: Route
+    rows: float
+    met: tuple[float, ...]
 
 
 @dataclass(slots=True)
@@ -112,6 +123,13 @@ def cost_of(start: Start, legs: Sequence[Leg], order: Sequence[int]) -> float:
     return sum(sizes.cost(frozenset(order[:place]), number) for place, number in enumerate(order))
 
 
+def met_along(start: Start, legs: Sequence[Leg], order: Sequence[int]) -> tuple[float, ...]:
+    """How many of each leg a match is expected to meet, if they are taken in some order."""
+    sizes = _Sizes(start, legs)
+    found = [sizes.of(frozenset(order[:place])) for place in range(len(order) + 1)]
+    return tuple(later / max(1.0, before) for before, later in pairwise(found))
+
+
 def cheapest(start: Start, legs: Sequence[Leg]) -> Route:
     """The best order of all legs.
 
@@ -151,26 +169,55 @@ def _one_by_one(sizes: _Sizes) -> Route:
     return Route(order, total)
 
 
+def as_written(names: Names, legs: Sequence[Leg]) -> tuple[int, ...]:
+    """The order in which legs are given, but for those that share nothing yet: they wait.
+
+    >>> legs = [Leg(frozenset(names), lambda _: 1.0) for names in ("cd", "ab", "bc")]
+    >>> as_written(frozenset("a"), legs)
+    (1, 2, 0)
+    """
+    order: list[int] = []
+    left = list(range(len(legs)))
+    while left:
+        number = next((each for each in left if legs[each].names & names), left[0])
+        left.remove(number)
+        order.append(number)
+        names |= legs[number].names
+    return tuple(order)
+
+
 class Router:
     """Chooses routes, and does not leave one for another that is hardly better."""
 
-    def __init__(self) -> None:
-        """Begin with no route."""
-        self._routes: dict[int, tuple[int, ...]] = {}
+    def __init__(self, adapts: bool = True) -> None:
+        """Begin with no route.
+
+        Args:
+            adapts: whether routes follow what they cost now, or the order of the legs.
+        """
+        self.adapts = adapts
+        self.routes: dict[int, Route] = {}
+        self.changed = 0
         self.changes: list[Change] = []
 
     def route(self, pattern: int, start: Start, legs: Sequence[Leg]) -> tuple[int, ...]:
         """The order in which legs are taken from what is new of a pattern."""
         if len(legs) <= 1:
             return tuple(range(len(legs)))
+        if not self.adapts:
+            return as_written(start.names, legs)
         best = cheapest(start, legs)
-        known = self._routes.get(pattern)
-        if known == best.legs:
-            return known
-        if known is not None and len(known) == len(legs):
-            before = Route(known, cost_of(start, legs, known))
+        known = self.routes.get(pattern)
+        if known is not None and known.legs != best.legs and len(known.legs) == len(legs):
+            before = Route(known.legs, cost_of(start, legs, known.legs))
             if best.cost >= _WORTH_IT * before.cost:
-                return known
-            self.changes = [*self.changes[1 - _MOST_CHANGES :], Change(pattern, before, best)]
-        self._routes[pattern] = best.legs
+                best = before
+            else:
+                met = met_along(start, legs, best.legs)
+                self._note(Change(pattern, before, best, start.rows, met))
+        self.routes[pattern] = best
         return best.legs
+
+    def _note(self, change: Change) -> None:
+        self.changed += 1
+        self.changes = [*self.changes[1 - _MOST_CHANGES :], change]

@@ -15,6 +15,7 @@ from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.walk import inputs, with_inputs
+from headrace.planning.apart import taken_apart
 from headrace.rdf.terms import Iri, Literal
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.rule import Rule
@@ -75,7 +76,8 @@ class Templates:
         if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = Template(optimised(query, rules=self._rules), tuple(found))
+            pattern = taken_apart(optimised(query, rules=self._rules))
+            self._known[key] = Template(pattern, tuple(found))
         return Filled(self._known[key], tuple(found))
 
 

@@ -163,7 +163,7 @@ def _elements(rows: pl.DataFrame, begins: Flags) -> pl.DataFrame:
     size = np.diff(first, append=rows.height)
     if rows[SUBJECT].null_count():
         size[rows[SUBJECT].is_null().to_numpy()[first]] = 0
-    return pl.DataFrame({TIME: rows[TIME].to_numpy()[first], SIZE: size})
+    return pl.DataFrame([pl.Series(TIME, rows[TIME].to_numpy()[first]), pl.Series(SIZE, size)])
 
 
 def _statements(rows: pl.DataFrame, begins: Flags) -> pl.DataFrame:

@@ -80,7 +80,7 @@ class Reading:
         Raises:
             DataError: at the first bad line, if nobody is told of them; or two terms have one id.
         """
-        rows, terms = [ROWS.to_frame()], [TERMS.to_frame()]
+        rows, terms = list[pl.DataFrame](), list[pl.DataFrame]()
         reader = LineReader(Format.N_QUADS, self.options, UNSCOPED)
         first_byte = 0
         for block in blocks(text):
@@ -90,7 +90,10 @@ class Reading:
             terms.extend(found.terms)
             first_line += lines.all.starts.size
             first_byte += len(block)
-        return pl.concat(rows), distinct_terms(pl.concat(terms))
+        if not terms:
+            terms.append(TERMS.to_frame())
+        whole = rows[0] if len(rows) == 1 else pl.concat([ROWS.to_frame(), *rows])
+        return whole, distinct_terms(pl.concat(terms))
 
 
 def distinct_terms(terms: pl.DataFrame) -> pl.DataFrame:
@@ -137,7 +140,7 @@ class _Column:
         """The terms that are used by some of the lines."""
         used = np.zeros(len(self.tokens), np.bool_)
         used[self.codes[by[self.rows]]] = True
-        terms = pl.DataFrame({ID: self.found.ids, TEXT: self.found.texts}, schema=TERMS)
+        terms = pl.DataFrame([pl.Series(ID, self.found.ids), self.found.texts.alias(TEXT)])
         return terms if used.all() else terms.filter(used)
 
 
@@ -190,8 +193,9 @@ class _Block:
         ids = {place: column.ids(good.size) for place, column in columns.items()}
         if GRAPH not in ids:
             ids[GRAPH] = _NO_GRAPH.new_from_index(0, good.size)
-        places = {name: ids[name] for name in STATEMENT}
-        frame = pl.DataFrame({START: self._starts(lines.lines), TIME: times, **places})
+        places = [ids[name].alias(name) for name in STATEMENT]
+        starts = pl.Series(START, self._starts(lines.lines))
+        frame = pl.DataFrame([starts, times.alias(TIME), *places])
         return frame if good.all() else frame.filter(good), good
 
     def _heartbeats(self, lines: Positions) -> tuple[pl.DataFrame, Flags]:

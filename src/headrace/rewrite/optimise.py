@@ -20,9 +20,11 @@ PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
 FILTER_EARLY: Final = "filter_while_decoding"
 """Whether statements that no filter lets pass are dropped where they are read."""
+ADAPT: Final = "adapt_routes"
+"""Whether new matches are joined in the order that costs least now, or as patterns are written."""
 SHARE: Final = "share_shapes"
 """Whether queries that are equal but for constants are evaluated as one."""
-PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, SHARE)
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT, SHARE)
 """What can be switched like a rule, and changes no pattern."""
 
 

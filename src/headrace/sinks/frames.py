@@ -22,6 +22,9 @@ ERROR: Final = "error"
 SKIPPED: Final = "skipped"
 """Whether a line stands for an instant that was skipped."""
 
+_SAMPLE: Final = 1_000
+"""So many texts are looked at to see whether most of them differ."""
+
 
 # -- what was emitted --------------------------------------------------------------------------
 
@@ -94,6 +97,9 @@ def by_distinct(texts: pl.Series, convert: Callable[[pl.Series], pl.Series]) -> 
 
     Each text is converted once, unless there are so many that to find them again costs more.
     """
+    sample = texts[:_SAMPLE]
+    if texts.len() > _SAMPLE and 2 * sample.n_unique() > _SAMPLE:
+        return convert(texts).alias(texts.name)
     encoded = texts.rechunk().to_arrow(compat_level=PLAIN).dictionary_encode()
     distinct = pl.Series(encoded.dictionary, dtype=pl.String)
     if 2 * distinct.len() > texts.len():

@@ -43,7 +43,6 @@ _TERMS: Final = (
     (r'^_:([^"\\\x00-\x1f]+)$', '{"type": "bnode", "value": "${1}"}'),
 )
 """What terms without escapes are in JSON, by their canonical texts."""
-_ONLY_IRI: Final = f"^<{IRI}>$"
 
 
 class NdjsonSink(FileOutput):
@@ -92,6 +91,12 @@ def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
 
 _HEAD: Final = "head"
 _LINE: Final = "line"
+# What would have to be escaped in an IRI is escaped in its text already, with a backslash.
+_ONLY_IRIS: Final = (
+    pl.col(_LINE).str.starts_with("<")
+    & ~pl.col(_LINE).str.starts_with("<<")
+    & ~pl.col(_LINE).str.contains("\\", literal=True)
+).all(ignore_nulls=True)
 _OF_IRI: Final = pl.concat_str(
     pl.lit('{"type": "uri", "value": "'),
     pl.col(_LINE).str.strip_prefix("<").str.strip_suffix(">"),
@@ -133,8 +138,9 @@ def _in_json(block: pl.DataFrame, form: Form) -> pl.DataFrame:
 
 
 def _terms(texts: pl.Series) -> pl.Series:
-    if texts.str.contains(_ONLY_IRI).all():  # as most columns are: without a pattern's groups
-        return texts.to_frame(_LINE).select(_OF_IRI).to_series()
+    column = texts.to_frame(_LINE)
+    if column.select(_ONLY_IRIS).item():  # as most columns are: without a pattern's groups
+        return column.select(_OF_IRI).to_series()
     return converted(texts, _TERMS, lambda text: _text(term_to_json(read_term(text))))
 
 

@@ -1,0 +1,233 @@
+"""Many instances of a query at once, each for another author: in this process, and on Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import _systemx
+from _cqels import Running, World, base_line, instances, made, shown
+from _dblp import STREAM
+
+from headrace.dialects import parse
+from headrace.launching import RunnerKind
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.results import Told
+from headrace.running import Job, Voice, run_job
+from headrace.spark.session import start
+
+CORES = 2
+STEPS = {1: 10, 50: 6}
+FEW_STEPS = 2
+"""So many steps of each size are a repeat; of larger ones a few."""
+BASE_UPDATES = 50
+SECONDS = 60
+ON_SPARK = 40
+"""Seconds of the stream that is run on Spark; windows are filled before the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrent:
+    """Milliseconds of an update, for many instances of a query.
+
+    Attributes:
+        query: which.
+        number: how many instances.
+        static: triples.
+        rate: updates a second of event time.
+        batch: updates in a step.
+        registering: seconds to register all of them.
+        first: seconds of the first step, in which static parts are computed.
+        base_line: of System X.
+        ours: of Headrace.
+        load: of the machine.
+    """
+
+    query: str
+    number: int
+    static: int
+    rate: int
+    batch: int
+    registering: float
+    first: float
+    base_line: float | None
+    ours: float
+    load: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many instances are measured, and how."""
+
+    numbers: Sequence[int]
+    batches: Sequence[int]
+    repeats: int
+    cache: int
+    base_line_instances: int
+
+
+def inline(query: str, world: World, triples: int, asked: Asked) -> Iterator[Concurrent]:
+    """The figures of one query, by number of instances and size of steps."""
+    before: dict[int, Concurrent] = {}
+    for number in asked.numbers:
+        for each in _measured(query, number, world, triples, asked):
+            _tell(each, before.get(each.batch))
+            before[each.batch] = each
+            yield each
+
+
+def heading() -> None:
+    """Print what the columns are."""
+    print(
+        f"\n{'':4} {'instances':>9} {'static':>10} {'updates/s':>9} {'batch':>5} {'registered':>10}"
+        f" {'first step':>10} {'System X':>12} {'Headrace':>12} {'growth':>14}  load"
+    )
+
+
+def _tell(each: Concurrent, before: Concurrent | None) -> None:
+    theirs = "-" if each.base_line is None else f"{each.base_line:,.2f} ms"
+    growth = "-"
+    if before is not None:
+        more = each.number / before.number
+        growth = f"{each.ours / before.ours:.1f}x for {more:.0f}x"
+    print(
+        f"{shown(each.query):4} {each.number:9,} {each.static:10,} {each.rate:9,} {each.batch:5}"
+        f" {each.registering:8.2f} s {each.first:8.2f} s {theirs:>12} {each.ours:9,.3f} ms"
+        f" {growth:>14}  {each.load:.1f}",
+        flush=True,
+    )
+
+
+def authors_of(world: World, number: int) -> list[int]:
+    """Those who are there first, then others, who may register too."""
+    there = world.people[:number]
+    others = set(range(world.graph.authors)).difference(there)
+    return [*there, *sorted(others)[: number - len(there)]]
+
+
+def _measured(
+    query: str, number: int, world: World, triples: int, asked: Asked
+) -> Iterator[Concurrent]:
+    authors = authors_of(world, number)
+    theirs = None
+    if number <= asked.base_line_instances:
+        system = _systemx.many(query, world.graph, authors, asked.cache)
+        theirs = base_line(system, world, BASE_UPDATES, 1) / 1000
+        del system
+    running = Running.of(world, instances(query, authors))
+    first = running.take(1)
+    running.fill()
+    for batch in asked.batches:
+        steps = STEPS.get(batch, FEW_STEPS)
+        times = [running.timed(batch, steps) for _ in range(asked.repeats)]
+        yield Concurrent(
+            query,
+            number,
+            triples,
+            world.rate,
+            batch,
+            running.registering,
+            first,
+            theirs,
+            median(times) / 1000,
+            os.getloadavg()[0],
+        )
+
+
+# -- on Spark --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OnSpark:
+    """What a run on Spark took, end to end.
+
+    Attributes:
+        query: which.
+        number: how many instances.
+        static: triples.
+        updates: how many came, all of them from a file.
+        batches: in how many micro-batches.
+        seconds: of the whole run, with the static data and the first fill of the windows.
+        kernel: milliseconds of an update in the micro-batches after the first, by all stages.
+        rows: how many results were written.
+        load: of the machine.
+    """
+
+    query: str
+    number: int
+    static: int
+    updates: int
+    batches: int
+    seconds: float
+    kernel: float
+    rows: int
+    load: float
+
+
+def on_spark(
+    queries: Sequence[str], numbers: Sequence[int], triples: int, rate: int, folder: Path
+) -> Iterator[OnSpark]:
+    """Many instances over a file, written to a file; durable, with a checkpoint."""
+    world = made(triples, rate, ON_SPARK, folder)
+    source = folder / f"stream-{triples}-{rate}.tnq"
+    source.write_bytes(world.updates.timed())
+    session = start(CORES, folder / "spark.log")
+    try:
+        for query in queries:
+            for number in numbers:
+                yield _ran(query, number, world, triples, source, folder)
+    finally:
+        session.stop()
+
+
+def _ran(
+    query: str, number: int, world: World, triples: int, source: Path, folder: Path
+) -> OnSpark:
+    out = folder / f"{query}-{number}.ndjson"
+    out.unlink(missing_ok=True)
+    spent: list[float] = []
+    elements: list[int] = []
+
+    def tell(manifest: Manifest, told: Told) -> None:
+        spent.append(sum(told.spent.values()))
+        elements.append(manifest.streams[STREAM].elements)
+
+    texts = instances(query, authors_of(world, number))
+    parsed = [parse(text, name=f"q{place}") for place, text in enumerate(texts)]
+    job = Job(
+        parsed,
+        {STREAM: [str(source)]},
+        static=[(None, folder / f"dblp-{triples}.nq")],
+        outs=[str(out)],
+        runner=RunnerKind.SPARK,
+    )
+    began = perf_counter()
+    run_job(job, Voice(lambda _text: None, print, tell))
+    seconds = perf_counter() - began
+    timed = elements[-1] - elements[0]
+    return OnSpark(
+        query,
+        number,
+        triples,
+        len(world.updates),
+        len(spent),
+        seconds,
+        sum(spent[1:]) / timed * 1000 if timed else sum(spent) / elements[-1] * 1000,
+        out.read_bytes().count(b"\n"),
+        os.getloadavg()[0],
+    )
+
+
+def tell_spark(each: OnSpark) -> None:
+    """Print the figures of a run."""
+    print(
+        f"{shown(each.query):4} {each.number:9,} instances on Spark, {each.static:,} static"
+        f" triples, {each.updates:,} updates in {each.batches} micro-batches: {each.seconds:.1f} s"
+        f" in all, {each.kernel:.3f} ms an update after the first batch; {each.rows:,} rows;"
+        f" load {each.load:.1f}",
+        flush=True,
+    )
