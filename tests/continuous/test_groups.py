@@ -11,7 +11,9 @@ from headrace import Engine
 from headrace.errors import SettingError
 from headrace.functions.table import Functions
 from headrace.functions.values import TRUE
+from headrace.kernel.remembered import tables_in
 from headrace.kernel.standing import Standing
+from headrace.planning.sharing import parameters_of
 from headrace.rdf.terms import Literal, Term
 from headrace.results.evaluations import Evaluation
 
@@ -229,3 +231,52 @@ def test_a_checkpoint_knows_each_query_by_its_name(tmp_path: Path, emit: str) ->
         found[switch] = [first, run_on(kept, file, settings, "bcd")]
     assert found["on"] == found["off"]
     assert all(any(each.values()) for each in found["off"])
+
+
+def deployed(file: Path, runner: str, partitions: int, switch: str) -> dict[str, Shown]:
+    """What is told of families of queries, of which one can be evaluated in parts."""
+    engine = Engine(settings={"rules.share_shapes": switch})
+    engine.stream(STREAM, source=str(file))
+    by_all = "SELECT (COUNT(*) AS ?where) FROM NAMED WINDOW <w> ON <http://x/s> [RANGE 10s STEP 5s]"
+    pairs = "WHERE {{ WINDOW <w> {{ <x:{}> <x:at> ?a . ?b <x:at> ?a . ?b <x:at> ?c }} }}"
+    texts = {f"one {name}": who(name) for name in "abc"}
+    texts |= {f"two {name}": f"{by_all} {pairs.format(name)}" for name in "abc"}
+    queries = [engine.register(text, name=name) for name, text in texts.items()]
+    engine.run(once=True, runner=runner, partitions=partitions)
+    return {query.name: shown(query.results()) for query in queries}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "in.tnq"
+    found.write_text("".join(moved(t * 700, "abcd"[t % 4], f"room{t % 5}") for t in range(60)))
+    return found
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_runs_from_sources_share(file: Path, partitions: int) -> None:
+    alone = deployed(file, "inline", 1, "off")
+    assert deployed(file, "inline", partitions, "on") == alone
+    assert all(any(rows for _, rows in each) for each in alone.values())
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_runs_on_spark_share(file: Path, partitions: int) -> None:
+    assert deployed(file, "spark", partitions, "on") == deployed(file, "inline", 1, "off")
+
+
+def test_what_was_found_for_groups_that_are_no_more_is_forgotten(engine: Engine) -> None:
+    engine.static.load_text("<x:a> <x:name> 'a' . <x:b> <x:name> 'b' .")
+    body = "WHERE {{ WINDOW <w> {{ ?x <x:at> ?where }} ?x <x:name> '{}' }}"
+    for number in range(6):
+        engine.register(f"{AT} {body.format(number)}", name=f"q{number}")
+    for number in range(5):
+        push(engine, moved(number, "a", "here"))
+        engine.remove(f"q{number}")
+    push(engine, moved(5, "a", "here"))
+    needed = [parameters_of(each.plan) for each in standing(engine)]
+    kept = engine.runner.kernel.around.static.remembered
+    assert kept
+    assert all(table in needed for key in kept for table in tables_in(key))

@@ -6,17 +6,17 @@ instants if no statement that windows hold then has one of its predicates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Bgp, Distinct, Filter, Graph, Join, Operator, Project, Union
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.walk import inputs
+from headrace.algebra.walk import inputs, within
 from headrace.functions.dependence import is_local
 from headrace.kernel.budget import Budget
-from headrace.kernel.data import Data
+from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import join, join_size
 from headrace.kernel.solutions import Solutions
@@ -108,6 +108,22 @@ def remembered(data: Data, key: Hashable, find: Callable[[], list[Solutions]]) -
             known.pop(next(iter(known)))
             rows.pop(0)
     return known[place]
+
+
+def forget_tables(quads: Quads, needed: Collection[Parameters]) -> None:
+    """Drop what was found for the members of groups that are no more."""
+    for place in list(quads.remembered):
+        if any(table not in needed for table in tables_in(place)):
+            del quads.remembered[place]
+
+
+def tables_in(key: object) -> Iterator[Parameters]:
+    """The tables of parameters in whatever something is remembered by."""
+    if isinstance(key, tuple):
+        for part in key:
+            yield from tables_in(part)
+    elif isinstance(key, Operator):
+        yield from (each for each in within(key) if isinstance(each, Parameters))
 
 
 def put_together(parts: list[Solutions], budget: Budget) -> list[Solutions]:

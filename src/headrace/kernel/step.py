@@ -23,11 +23,12 @@ from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
+from headrace.kernel.remembered import forget_tables
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.standing import Standing, completed
 from headrace.planning.plan import Plan
-from headrace.planning.sharing import Shape, parameters_of
+from headrace.planning.sharing import Parameters, Shape, parameters_of
 from headrace.rdf.terms import Iri
 
 _FORGET_FROM = 100_000
@@ -102,6 +103,7 @@ class Kernel:
         self._order = StepOrder()
         self._changed = False
         self._apart = False
+        self._tables: list[Parameters] = []
         self._most: dict[Shape, int] = {}
         for plan in plans:
             self._add(Standing(plan))
@@ -387,6 +389,10 @@ class Kernel:
             log.forget(self.horizon(stream))
         if self._apart and not self._changed:
             self._rejoin()
+        tables = list(filter(None, (parameters_of(query.plan) for query in self.queries)))
+        if tables != self._tables:
+            self._tables = tables
+            forget_tables(self.around.static, tables)
         dictionary = self.around.dictionary
         if dictionary.known.height > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
