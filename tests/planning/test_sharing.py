@@ -134,15 +134,26 @@ def test_equal_queries_have_no_parameters() -> None:
     assert parameters_of(shared) is None
 
 
-def test_queries_of_a_template_are_lifted_as_if_they_were_alone() -> None:
+def in_a_template(*bodies: str) -> list[tuple[Plan, Plan]]:
+    """Plans of queries that are planned together, and as if each were the first."""
     templates = Templates()
-    bodies = [
-        f"{{ WINDOW :w {{ :{c} :p ?x FILTER(?x > {n}) }} ?x :q :{c} }}"
-        for c, n in (("a", 1), ("b", 1), ("c", 2), ("d", 1))
-    ]
     parsed = [parse(f"{HEAD} {body}", "rspql").query for body in bodies]
-    for query in parsed:
-        known, alone = make_plan(query, rewriting=templates), make_plan(query)
+    return [(make_plan(query, rewriting=templates), make_plan(query)) for query in parsed]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{ WINDOW :w {{ :{0} :p ?x FILTER(?x > {1}) }} ?x :q :{0} }}",
+        "{{ WINDOW :w {{ :{0} :p ?x }} OPTIONAL {{ ?x :q :{0} }} }}",
+        "{{ {{ WINDOW :w {{ ?x :p {1} }} }} UNION {{ :{0} :p ?x }} }}",
+        "{{ WINDOW :w {{ ?x :p {1} }} {{ SELECT ?x {{ ?x :q :{0} }} LIMIT 1 }} }}",
+        "{{ WINDOW :w {{ :a :p ?x }} ?x :q :{0} FILTER(?x != :b) }}",
+    ],
+)
+def test_queries_of_a_template_are_lifted_as_if_they_were_alone(body: str) -> None:
+    filled = [body.format(c, n) for c, n in (("a", 1), ("b", 1), ("c", 2), ("d", 1), ("a", 2))]
+    for known, alone in in_a_template(*filled):
         assert known.pattern == alone.pattern
         one, other = lifted(known), lifted(alone)
         assert one is not None

@@ -35,7 +35,7 @@ from headrace.algebra.walk import inputs, rewritten, with_inputs
 from headrace.functions.dependence import is_local
 from headrace.planning.matching import reads_windows
 from headrace.planning.plan import Plan
-from headrace.planning.templates import Filled
+from headrace.planning.templates import Filled, constants_of
 from headrace.rdf.terms import Iri, Literal
 from headrace.rewrite.optimise import SHARE
 
@@ -103,40 +103,72 @@ def lifted(plan: Plan) -> Lifted | None:
         return None
     if plan.filled is None:
         found = _lifted(plan)
-        return None if found is None else found[0]
+        return None if found is None else found.query
     recipe = _recipe(plan, plan.filled)
     if recipe is None:
         return None
-    shape, places = recipe
     own = plan.filled.constants
-    return Lifted(plan, shape, tuple(own[at] if isinstance(at, int) else at for at in places))
+    constants = (own[at] if isinstance(at, int) else at for at in recipe.places)
+    return Lifted(plan, recipe.shape, tuple(constants))
 
 
-_Recipe = tuple[Shape, tuple[int | Constant, ...]]
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How queries of a template are lifted: what is in conditions is the same for all of them.
+
+    Attributes:
+        shape: of those that have the same constants outside of cores.
+        places: for each place of the shape, which constant of the query, or what stands there.
+    """
+
+    shape: Shape
+    places: tuple[int | Constant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A query that was lifted.
+
+    Attributes:
+        query: what it is.
+        in_patterns: which of its constants stood in triple patterns.
+        staying: the constants of triple patterns that are part of the shape.
+    """
+
+    query: Lifted
+    in_patterns: tuple[bool, ...]
+    staying: frozenset[Constant]
+
+
+_MOST_RECIPES: Final = 1_000
+"""So many are known for a template; more are found anew for each query."""
 
 
 def _recipe(plan: Plan, filled: Filled) -> _Recipe | None:
-    """The shape of all queries of a template, and which of their constants stand in which place.
-
-    What stands in conditions is the same for all of them.
-    """
-    known, key = filled.template.known, (plan.windows, plan.delays)
-    if key not in known:
+    """How a query is lifted, if others of its template were; none if it is evaluated alone."""
+    known, base = filled.template.known, (plan.windows, plan.delays)
+    numbers = {constant: number for number, constant in enumerate(filled.constants)}
+    found = None
+    if base not in known:  # which of the constants are part of the shape
         found = _lifted(plan)
-        known[key] = None
-        if found is not None:
-            first, in_patterns = found
-            numbers = {constant: number for number, constant in enumerate(filled.constants)}
-            places = tuple(
-                numbers[constant] if in_pattern else constant
-                for constant, in_pattern in zip(first.constants, in_patterns, strict=True)
-            )
-            known[key] = first.shape, places
-    return cast("_Recipe | None", known[key])
+        staying = frozenset() if found is None else found.staying
+        known[base] = tuple(sorted(numbers[each] for each in staying))
+    own = (base, tuple(filled.constants[each] for each in cast("tuple[int, ...]", known[base])))
+    if own in known:
+        return cast("_Recipe | None", known[own])
+    found = found or _lifted(plan)
+    recipe = None
+    if found is not None:
+        pairs = zip(found.query.constants, found.in_patterns, strict=True)
+        places = (numbers[each] if in_pattern else each for each, in_pattern in pairs)
+        recipe = _Recipe(found.query.shape, tuple(places))
+    if len(known) < _MOST_RECIPES:
+        known[own] = recipe
+    return recipe
 
 
-def _lifted(plan: Plan) -> tuple[Lifted, list[bool]] | None:
-    """The shape of a query, with which of its constants stand in triple patterns."""
+def _lifted(plan: Plan) -> _Found | None:
+    """A query with its constants lifted, as if there were no other."""
     if not plan.matching.cores:
         return None
     lifting = _Lifting(plan, _numbered, Values((MEMBER,), ()))
@@ -149,7 +181,8 @@ def _lifted(plan: Plan) -> tuple[Lifted, list[bool]] | None:
         possible_in_order(plan.query.pattern),
         _spine(plan.query.pattern),
     )
-    return Lifted(plan, Shape(shape), tuple(lifting.constants)), lifting.in_patterns
+    query = Lifted(plan, Shape(shape), tuple(lifting.constants))
+    return _Found(query, tuple(lifting.in_patterns), constants_of(pattern))
 
 
 def together(members: Sequence[Lifted]) -> Plan | None:

@@ -93,6 +93,18 @@ def with_constants(operator: Operator, change: Callable[[Constant], Constant]) -
     return with_inputs(operator, below)
 
 
+def constants_of(operator: Operator) -> frozenset[Constant]:
+    """The subjects and objects that triple patterns name."""
+    found: set[Constant] = set()
+
+    def note(constant: Constant) -> Constant:
+        found.add(constant)
+        return constant
+
+    with_constants(operator, note)
+    return frozenset(found)
+
+
 def _pattern(
     pattern: TriplePattern | PathPattern, change: Callable[[Constant], Constant]
 ) -> TriplePattern | PathPattern:
