@@ -13,6 +13,7 @@ from headrace.functions.table import Functions
 from headrace.functions.values import TRUE
 from headrace.kernel.remembered import tables_in
 from headrace.kernel.standing import Standing
+from headrace.pipeline import setup
 from headrace.planning.sharing import parameters_of
 from headrace.rdf.terms import Literal, Term
 from headrace.results.evaluations import Evaluation
@@ -265,6 +266,14 @@ def test_runs_from_sources_share(file: Path, partitions: int) -> None:
 @pytest.mark.parametrize("partitions", [1, 2])
 def test_runs_on_spark_share(file: Path, partitions: int) -> None:
     assert deployed(file, "spark", partitions, "on") == deployed(file, "inline", 1, "off")
+
+
+def test_many_of_one_shape_are_not_evaluated_in_parts(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = deployed(file, "inline", 1, "off")
+    monkeypatch.setattr(setup, "_MANY", 2)
+    assert deployed(file, "inline", 2, "on") == alone
 
 
 def test_what_was_found_for_groups_that_are_no_more_is_forgotten(engine: Engine) -> None:

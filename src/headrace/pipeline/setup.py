@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
-from typing import Protocol
+from typing import Final, Protocol
 
 from headrace.kernel.arriving import Gate
 from headrace.kernel.evaluation import Around
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.parts import Allowed, Answer, answer
 from headrace.pipeline.results import Told
+from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.plan import Plan
+from headrace.planning.sharing import lifted
 from headrace.sinks.base import Mark, Sink
 
 
@@ -61,3 +65,23 @@ class Setup:
     allowed: Allowed | None = None
     answer: Answer = lambda requests: [answer(each) for each in requests]
     clock: Callable[[], float] = perf_counter
+
+    @cached_property
+    def partitionings(self) -> Mapping[str, Partitioning]:
+        """How each query is evaluated in parts, by its name; not if it is one with many others."""
+        made = [plan.stream for plan in self.plans if plan.stream is not None]
+        shapes = {each.plan.name: each.shape for each in map(lifted, self.plans) if each}
+        numbers = Counter(shapes.values())
+        found = {}
+        for plan in self.plans:
+            others = numbers[shapes[plan.name]] - 1 if plan.name in shapes else 0
+            if others < _MANY:
+                found[plan.name] = partitioning(plan, made)
+            else:
+                reason = f"it is evaluated as one with {others:,} others"
+                found[plan.name] = Partitioning(None, reason=reason)
+        return found
+
+
+_MANY: Final = 16
+"""Queries with so many others of their shape cost less as one than each in parts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Answered, Around, finished
@@ -17,7 +16,6 @@ from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.parts import Allowed, PartRequest, read_answer, write_static
 from headrace.pipeline.setup import Setup
-from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.plan import Plan
 
 
@@ -41,14 +39,9 @@ class Parts:
     panes: Sequence[Pane]
     snapshots: Mapping[str, Snapshot]
 
-    @cached_property
-    def _partitionings(self) -> dict[str, Partitioning]:
-        made = [plan.stream for plan in self.setup.plans if plan.stream is not None]
-        return {plan.name: partitioning(plan, made) for plan in self.setup.plans}
-
     def takes(self, plan: Plan) -> bool:
         """Whether a query can be evaluated in parts."""
-        return not self._partitionings[plan.name].is_whole
+        return not self.setup.partitionings[plan.name].is_whole
 
     def read_whole(self) -> set[str]:
         """The streams that some query must see as a whole."""
@@ -90,7 +83,7 @@ class Parts:
         ]
 
     def _finished(self, query: Standing, instants: Instants, found: Answered) -> Answered:
-        split = self._partitionings[query.plan.name].split
+        split = self.setup.partitionings[query.plan.name].split
         if split is None:
             return found
         return finished(query.plan, split, instants, found, self.around)
@@ -98,7 +91,7 @@ class Parts:
     def _due(self, query: Standing, instants: Instants) -> Due:
         origin = query.progress.origin
         assert origin is not None, "it has instants"
-        how = self._partitionings[query.plan.name]
+        how = self.setup.partitionings[query.plan.name]
         return Due(query.plan, how, origin, query.since, instants.times, instants.seqs)
 
     def _allowed(self) -> Allowed:
