@@ -75,6 +75,17 @@ def test_on_close_every_query_reports_every_instant() -> None:
     assert shown(b.results()) == [(t, []) for t in times]
 
 
+def test_what_stands_between_a_window_and_its_matches_is_looked_at(engine: Engine) -> None:
+    body = "WHERE {{ WINDOW <w> {{ <x:{}> <x:at> ?where OPTIONAL {{ ?where <x:in> ?city }} }} }}"
+    head = AT.replace("?where", "?where ?city", 1)
+    a, _ = (engine.register(f"{head} {body.format(name)}", name=name) for name in "ab")
+    push(engine, moved(1, "a", "here"), "2\t<x:here> <x:in> <x:rome> .\n", moved(3, "c", "here"))
+    assert [[str(term) for term in each.rows[0]] for each in a.results()] == [
+        ["<x:here>", "None"],
+        ["<x:here>", "<x:rome>"],
+    ]
+
+
 def test_reports_are_in_the_order_of_registration(engine: Engine) -> None:
     found: list[str] = []
     texts = {

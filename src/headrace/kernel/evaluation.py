@@ -19,7 +19,7 @@ from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.forms import answer_frame
-from headrace.kernel.incremental import Matched
+from headrace.kernel.incremental import Matched, left_in_windows
 from headrace.kernel.instants import Instants
 from headrace.kernel.members import Apart, told_apart
 from headrace.kernel.scan import Share
@@ -204,6 +204,7 @@ def answers_given(
         around.budget(),
         EvaluationContext(moment, functions=around.functions),
         lambda _: moment,
+        windows=left_in_windows(plan, len(instants)),
         streams=plan.streams,
         precomputes=plan.applies(PRECOMPUTE),
         given=given,

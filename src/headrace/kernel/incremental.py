@@ -202,6 +202,12 @@ class _Kept:
         return pl.concat(frames)
 
 
+def left_in_windows(plan: Plan, instants: int) -> tuple[WindowContents, ...]:
+    """What is left in windows where the solutions of all cores are known: nothing."""
+    nothing = Quads(CONTENTS.to_frame(), range(instants))
+    return tuple(WindowContents(each.name, each.stream, nothing) for each in plan.windows)
+
+
 @dataclass(frozen=True)
 class Matched:
     """The matches of a query at some instants, in place of what its windows hold.
@@ -246,9 +252,8 @@ class Matched:
         return runs(np.cumsum(total)[:-1])
 
     def windows(self, start: int, stop: int) -> tuple[WindowContents, ...]:
-        """What is left to be looked at in windows: nothing."""
-        nothing = Quads(CONTENTS.to_frame(), range(stop - start))
-        return tuple(WindowContents(each.name, each.stream, nothing) for each in self.plan.windows)
+        """What is left to be looked at in windows."""
+        return left_in_windows(self.plan, stop - start)
 
     @property
     def is_whole(self) -> bool:
