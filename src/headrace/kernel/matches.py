@@ -45,7 +45,7 @@ from headrace.planning.routing import Leg, Router, Start
 from headrace.rdf.terms import Iri, Literal
 
 _GROWN: Final = 2
-_SMALL: Final = 4_096
+_SMALL: Final = 1_024
 """A memory is put in order when it has grown so many times, and is not small."""
 _OLD: Final = 0.75
 """Counts are made again when a memory has grown or shrunk by so much."""
