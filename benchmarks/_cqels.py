@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 
 import _systemx
@@ -170,20 +169,25 @@ def routing_timed() -> Iterator[list[float]]:
 # -- the base line, and whether it says the same ---------------------------------------------
 
 
-def base_line(system: _systemx.SystemX, world: World, updates: int, repeats: int) -> float:
-    """The mean microseconds of an update in System X; the median of some repeats."""
-    system.fill(_systemx.texts(world.updates, 0, world.full))
-    place, found = world.full, []
-    for repeat in range(repeats + 1):
-        chosen = _systemx.texts(world.updates, place, place + updates)
-        place += updates
+class BaseLine:
+    """System X at some place in a stream."""
+
+    def __init__(self, system: _systemx.SystemX, world: World, warm: int) -> None:
+        """Fill its windows, and with some updates its caches."""
+        self.system, self.world = system, world
+        system.fill(_systemx.texts(world.updates, 0, world.full))
+        self.place = world.full
+        self.timed(warm)
+
+    def timed(self, updates: int) -> float:
+        """The mean microseconds of an update."""
+        chosen = _systemx.texts(self.world.updates, self.place, self.place + updates)
+        self.place += updates
         gc.collect()
         began = perf_counter()
         for update in chosen:
-            system.take(*update)
-        if repeat:  # the first fills the caches
-            found.append((perf_counter() - began) / updates * 1e6)
-    return median(found)
+            self.system.take(*update)
+        return (perf_counter() - began) / len(chosen) * 1e6
 
 
 def differences(query: str, world: World, batch: int) -> tuple[int, int]:

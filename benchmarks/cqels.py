@@ -25,9 +25,9 @@ import _systemx
 from _cqels import (
     MANY,
     SINGLE,
+    BaseLine,
     Running,
     World,
-    base_line,
     differences,
     made,
     routing_timed,
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BATCHES = (1, 50, 1000)
-STEPS = {1: 40, 50: 20}
-FEW_STEPS = 5
+STEPS = {1: 20, 50: 10}
+FEW_STEPS = 3
 """So many steps of each size are a repeat; of larger ones a few."""
-REPEATS = 3
+BASE_UPDATES = 200
+REPEATS = 5
 CHECKED = (20_000, 100, 40.0)
 """The triples, the updates a second and the seconds of the stream that answers are compared on."""
 FIXED = {"rules.adapt_routes": "off"}
@@ -107,8 +108,8 @@ def single(asked: argparse.Namespace, folder: Path) -> Iterator[Single]:
     )
     for triples in asked.static:
         for rate in asked.rates:
-            most = max(_steps(batch) * batch for batch in asked.batches)
-            seconds = 32 + 2 * (asked.repeats + 1) * most * len(asked.batches) / rate
+            updates = sum(_steps(batch) * batch + BASE_UPDATES for batch in asked.batches)
+            seconds = 33 + (asked.repeats + 1) * updates / rate
             world = made(triples, rate, seconds, folder)
             for query in _chosen(asked, SINGLE):
                 yield from _single(query, world, triples, asked)
@@ -121,35 +122,33 @@ def _steps(batch: int) -> int:
 def _single(query: str, world: World, triples: int, asked: argparse.Namespace) -> Iterator[Single]:
     theirs = None
     if triples <= asked.base_line_up_to:
-        system = _systemx.single(query, world.graph, asked.cache)
-        theirs = base_line(system, world, 500, asked.repeats)
-        del system
-    both = {name: Running.of(world, [text_of(query)], FIXED if name else {}) for name in (0, 1)}
-    for running in both.values():
-        running.fill()
+        theirs = BaseLine(_systemx.single(query, world.graph, asked.cache), world, BASE_UPDATES)
+    text = [text_of(query)]
+    fixed, adaptive = Running.of(world, text, FIXED), Running.of(world, text)
+    fixed.fill()
+    adaptive.fill()
     for batch in asked.batches:
-        times: dict[int, list[float]] = {0: [], 1: []}
-        shares = []
         steps = _steps(batch)
-        before = both[0].rows
-        for _ in range(asked.repeats):
-            for name, running in both.items():  # by turns, so that others disturb both
-                with routing_timed() as spent:
-                    times[name].append(running.timed(batch, steps))
-                if name == 0:
-                    shares.append(sum(spent) / (times[0][-1] * batch * steps / 1e6))
-        rows = (both[0].rows - before) / (steps * batch * asked.repeats)
+        before = adaptive.rows
+        slow, ours, theirs_too, shares = [], [], [], []
+        for _ in range(asked.repeats):  # by turns, so that what else goes on meets all of them
+            if theirs is not None:
+                theirs_too.append(theirs.timed(BASE_UPDATES))
+            slow.append(fixed.timed(batch, steps))
+            with routing_timed() as spent:
+                ours.append(adaptive.timed(batch, steps))
+            shares.append(sum(spent) / (ours[-1] * batch * steps / 1e6))
         yield _told(
             Single(
                 query,
                 triples,
                 world.rate,
                 batch,
-                theirs,
-                median(times[1]),
-                median(times[0]),
+                median(theirs_too) if theirs_too else None,
+                median(slow),
+                median(ours),
                 median(shares),
-                rows,
+                (adaptive.rows - before) / (steps * batch * asked.repeats),
                 os.getloadavg()[0],
             )
         )

@@ -76,9 +76,7 @@ def test_changes_are_those_of_the_answers(
     kept = [(what, first, min(4, first + more)) for what, first, more in lasting]
     schema = {"?x": pl.Int64, FIRST: pl.Int64, LAST: pl.Int64}
     rows = pl.DataFrame(kept, schema=schema, orient="row").select(FIRST, LAST, "?x")
-    each = [
-        (at, what) for at in range(number) for what, first, last in kept if first <= at <= last
-    ]
+    each = [(at, what) for at in range(number) for what, first, last in kept if first <= at <= last]
     every = pl.DataFrame(each, schema={INSTANT: pl.Int64, "?x": pl.Int64}, orient="row")
     start = pl.DataFrame({INSTANT: [0] * len(before), "?x": before}, schema=every.schema)
     _, previous = emitted(Answers(start, 1), emit, None)
