@@ -376,8 +376,8 @@ class Matches:
         parts = [_named(asking.solve(part), part) for part in self.branch.static]
         tables = put_together(parts, asking.budget, _PATHS_PAY, _MOST_OF_PATHS) if parts else []
         for number, table in enumerate(tables):
-            others = [each for each in tables if each is not table]
-            frame = self._needed(table.frame.drop(INSTANT), others)
+            rest = [each for each in tables if each is not table]
+            frame = self._needed(table.frame.drop(INSTANT), rest)
             if frame.n_unique() < frame.height:  # equal solutions are several
                 rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
                 frame = frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
