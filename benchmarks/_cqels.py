@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import _systemx
 from _dblp import STREAM, Graph, Updates, attendees, author_name, conference, graph
@@ -29,6 +28,9 @@ FULL = 31
 AT_ONCE = 1000
 """So many updates go into a step while windows are filled."""
 
+Clock = Callable[[], float]
+CLOCKS: Mapping[str, Clock] = {"wall": perf_counter, "cpu": process_time}
+"""The clock on the wall, or what all threads of this process have worked."""
 Answers = Counter[tuple[int, tuple[str, ...]]]
 """When, in milliseconds, and what."""
 
@@ -58,6 +60,7 @@ class World:
     updates: Updates
     people: Sequence[int]
     rate: int
+    clock: Clock = perf_counter
 
     @property
     def full(self) -> int:
@@ -65,12 +68,14 @@ class World:
         return FULL * self.rate
 
 
-def made(triples: int, rate: int, seconds: float, folder: Path) -> World:
+def made(
+    triples: int, rate: int, seconds: float, folder: Path, clock: Clock = perf_counter
+) -> World:
     """A world of some size; its static data are encoded once, and kept in a folder."""
     found = graph(triples)
     people = attendees(found, rate)
     updates = conference(people, rate, seconds)
-    return World(found, encoded(found, triples, folder), updates, people.tolist(), rate)
+    return World(found, encoded(found, triples, folder), updates, people.tolist(), rate, clock)
 
 
 def encoded(found: Graph, triples: int, folder: Path) -> Store:
@@ -134,10 +139,10 @@ class Running:
         """Take some updates in one step; how many seconds that took."""
         data = self.world.updates.timed(self.place, self.place + number)
         self.place += number
-        began = perf_counter()
+        began = self.world.clock()
         self.engine.stream(STREAM).feed_timed(data)
         self.engine.step()
-        taken = perf_counter() - began
+        taken = self.world.clock() - began
         for query in self.queries:
             assert query.error is None, f"{query.name} has stopped: {query.error}"
         return taken
@@ -149,15 +154,15 @@ class Running:
 
 
 @contextmanager
-def routing_timed() -> Iterator[list[float]]:
+def routing_timed(clock: Clock) -> Iterator[list[float]]:
     """Collect the seconds that are spent on routes: counting, costs, and the choice."""
     spent: list[float] = []
     original = Matches.route
 
     def timed(self: Matches, *asked: object) -> tuple[int, ...]:
-        began = perf_counter()
+        began = clock()
         found = original(self, *asked)  # type: ignore[arg-type]  # passed on as they are
-        spent.append(perf_counter() - began)
+        spent.append(clock() - began)
         return found
 
     Matches.route = timed  # type: ignore[method-assign, assignment]  # for the time being
@@ -170,20 +175,25 @@ def routing_timed() -> Iterator[list[float]]:
 # -- the base line, and whether it says the same ---------------------------------------------
 
 
-def base_line(system: _systemx.SystemX, world: World, updates: int, repeats: int) -> float:
-    """The mean microseconds of an update in System X; the median of some repeats."""
-    system.fill(_systemx.texts(world.updates, 0, world.full))
-    place, found = world.full, []
-    for repeat in range(repeats + 1):
-        chosen = _systemx.texts(world.updates, place, place + updates)
-        place += updates
+class BaseLine:
+    """System X at some place in a stream."""
+
+    def __init__(self, system: _systemx.SystemX, world: World, warm: int) -> None:
+        """Fill its windows, and with some updates its caches."""
+        self.system, self.world = system, world
+        system.fill(_systemx.texts(world.updates, 0, world.full))
+        self.place = world.full
+        self.timed(warm)
+
+    def timed(self, updates: int) -> float:
+        """The mean microseconds of an update."""
+        chosen = _systemx.texts(self.world.updates, self.place, self.place + updates)
+        self.place += updates
         gc.collect()
-        began = perf_counter()
+        began = self.world.clock()
         for update in chosen:
-            system.take(*update)
-        if repeat:  # the first fills the caches
-            found.append((perf_counter() - began) / updates * 1e6)
-    return median(found)
+            self.system.take(*update)
+        return (self.world.clock() - began) / len(chosen) * 1e6
 
 
 def differences(query: str, world: World, batch: int) -> tuple[int, int]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from time import perf_counter
 
 import numpy as np
+from _cqels import Clock
 from _dblp import LOC, STREAM, Numbers, author
 
 from headrace import Engine, Store
@@ -97,8 +97,9 @@ def _second(phase: str, times: Numbers, chance: np.random.Generator) -> bytes:
 class Rider:
     """An engine that goes one way, or the way that costs least."""
 
-    def __init__(self, static: Store, route: tuple[int, ...] | None) -> None:
+    def __init__(self, static: Store, route: tuple[int, ...] | None, clock: Clock) -> None:
         """Register the query; with no route, it adapts."""
+        self.clock = clock
         self.engine = Engine(clock=None)
         self.engine.static = static
         self.stream = self.engine.stream(STREAM)
@@ -113,10 +114,10 @@ class Rider:
 
     def take(self, data: bytes) -> None:
         """Take some of the stream in one step."""
-        began = perf_counter()
+        began = self.clock()
         self.stream.feed_timed(data)
         self.engine.step()
-        self.seconds += perf_counter() - began
+        self.seconds += self.clock() - began
         if self.route is not None:
             self._hold(self.route)
 
@@ -167,11 +168,11 @@ class Flips:
         return max(self.fixed.values()) / self.adaptive
 
 
-def ridden(phases: str, rate: int) -> Flips:
+def ridden(phases: str, rate: int, clock: Clock) -> Flips:
     """Let engines of all sorts take the same stream by turns; the first phase is not timed."""
     static = store()
-    adaptive = Rider(static, None)
-    held = {route: Rider(static, route) for route in permutations(range(len(LEGS)))}
+    adaptive = Rider(static, None, clock)
+    held = {route: Rider(static, route, clock) for route in permutations(range(len(LEGS)))}
     riders = [adaptive, *held.values()]
     seconds = stream(phases[0] + phases, rate)
     for number, data in enumerate(seconds):

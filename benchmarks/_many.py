@@ -10,7 +10,7 @@ from statistics import median
 from time import perf_counter
 
 import _systemx
-from _cqels import Running, World, base_line, instances, made, shown
+from _cqels import BaseLine, Running, World, instances, made, shown
 from _dblp import STREAM
 
 from headrace.dialects import parse
@@ -116,7 +116,7 @@ def _measured(
     theirs = None
     if number <= asked.base_line_instances:
         system = _systemx.many(query, world.graph, authors, asked.cache)
-        theirs = base_line(system, world, BASE_UPDATES, 1) / 1000
+        theirs = BaseLine(system, world, BASE_UPDATES).timed(BASE_UPDATES) / 1000
         del system
     running = Running.of(world, instances(query, authors))
     first = running.take(1)

@@ -20,7 +20,7 @@ from headrace.kernel.lasting import (
 from headrace.kernel.wording import in_order, inserted, is_worded, only_words, rows_of
 
 _GROWN: Final = 2
-_SMALL: Final = 4_096
+_SMALL: Final = 1_024
 """Matches are put in order when they are so many times as many as then, and not few."""
 _RECENT: Final = 8
 """Those found lately are put with the others when they are one in so many."""

@@ -82,8 +82,9 @@ class Incremental:
         timed = plan.semantics.contents is Contents.TIMED
         adapts = plan.applies(ADAPT)
         self._cores = [
-            _Cored(core, tuple(Matches(each, timed, adapts) for each in core.branches))
+            _Cored(core, tuple(Matches(each, timed, adapts, asked) for each in core.branches))
             for core in plan.matching.cores
+            for asked in [frozenset(map(column, possible(core.operator)))]
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
         for matches in self.branches():

@@ -50,6 +50,9 @@ _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
 _AT_A_GLANCE: Final = 16
 """So many rows are looked at in the time in which one is made."""
+_PATHS_PAY: Final = 4
+_MOST_OF_PATHS: Final = 10_000_000
+"""Static parts are joined beforehand if that makes at most so many times the larger, and rows."""
 _STATIC: Final = -1
 """The route of what matches in static data alone."""
 _HIDDEN_TIME: Final = "?_:.time"
@@ -269,14 +272,22 @@ class _Pattern:
 class Matches:
     """The matches of a branch."""
 
-    def __init__(self, branch: Branch, timed: bool, adapts: bool = True) -> None:
+    def __init__(
+        self,
+        branch: Branch,
+        timed: bool,
+        adapts: bool = True,
+        asked: frozenset[str] | None = None,
+    ) -> None:
         """Begin with none.
 
         Args:
             branch: what must all match.
             timed: whether equal triples of different times are matches of their own.
             adapts: whether the order of joins follows what they cost.
+            asked: the columns that somebody asks for; all if not given.
         """
+        self._asked = asked
         self.branch, self.timed = branch, timed
         self.patterns = [
             _Pattern(number, each, branch.conditions) for number, each in enumerate(branch.scanned)
@@ -290,9 +301,10 @@ class Matches:
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
         parts = [_named(asking.solve(part), part) for part in self.branch.static]
-        tables = put_together(parts, asking.budget) if parts else []
+        tables = put_together(parts, asking.budget, _PATHS_PAY, _MOST_OF_PATHS) if parts else []
         for number, table in enumerate(tables):
-            frame = table.frame.drop(INSTANT)
+            rest = [each for each in tables if each is not table]
+            frame = self._needed(table.frame.drop(INSTANT), rest)
             if frame.n_unique() < frame.height:  # equal solutions are several
                 rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
                 frame = frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
@@ -306,6 +318,16 @@ class Matches:
             start = first.always.frame.with_columns(ALWAYS)
             found = self._along(_STATIC, start, others, NEVER, asking)
             self._keep(found, asking)
+
+    def _needed(self, frame: pl.DataFrame, others: Sequence[Solutions]) -> pl.DataFrame:
+        """The columns of a static table that it is joined by, or that somebody asks for."""
+        if self._asked is None:
+            return frame
+        needed = self._asked.union(*(each.frame.columns for each in others))
+        needed = needed.union(*(pattern.names for pattern in self.patterns))
+        needed = needed.union(*map(_columns, self.conditions))
+        kept = [name for name in frame.columns if name in needed]
+        return frame.select(kept) if kept else frame
 
     def take(
         self,

@@ -126,14 +126,24 @@ def tables_in(key: object) -> Iterator[Parameters]:
         yield from (each for each in within(key) if isinstance(each, Parameters))
 
 
-def put_together(parts: list[Solutions], budget: Budget) -> list[Solutions]:
-    """Solutions joined with each other as far as the joins stay small."""
+def put_together(
+    parts: list[Solutions], budget: Budget, pays: int = _PAYS, most: int = _MOST_ROWS
+) -> list[Solutions]:
+    """Solutions joined with each other as far as the joins stay small.
+
+    Args:
+        parts: what may be joined.
+        budget: what that may cost.
+        pays: how many times the larger side a join may have.
+        most: how many rows it may have at all.
+    """
     done: list[Solutions] = []
     for part in parts:
         merged = part
         for other in list(done):
             size = join_size(merged, other)
-            if size is not None and size <= _PAYS * max(merged.height, other.height):
+            larger = max(merged.height, other.height)
+            if size is not None and size <= min(most, pays * larger):
                 done = [each for each in done if each is not other]
                 merged = join(merged, other, budget)
         done.append(merged)

@@ -15,7 +15,7 @@ from headrace.kernel.lasting import END, from_on, united, without_most
 from headrace.kernel.tally import Tally
 
 _GROWN: Final = 2
-_SMALL: Final = 4_096
+_SMALL: Final = 1_024
 """A stock is put in order when it has grown so many times, and is not small."""
 _MOST_CHUNKS: Final = 8
 _ROOMY: Final = 6
