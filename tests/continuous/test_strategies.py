@@ -31,6 +31,7 @@ def small() -> Iterator[None]:
         patch.setattr(matches, "_GROWN", 1.1)
         patch.setattr(lookup, "_LARGE", 2)
         patch.setattr(lookup, "_FEW", 0.1)
+        patch.setattr(lookup, "_MANY", 1)
         patch.setattr(contents, "BLOCK_ROWS", 60)
         patch.setattr(snapshot, "_MUCH_MORE", 0)
         yield
