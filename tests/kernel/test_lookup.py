@@ -21,7 +21,7 @@ def test_what_is_looked_up_is_what_a_join_finds(
     known = pl.DataFrame(table, schema=dict.fromkeys("abc", pl.Int64), orient="row")
     names = [*on, "z"][: len(on) + 1]
     found = pl.DataFrame(
-        [row[: len(on)] + (place,) for place, row in enumerate(rows)],
+        [(*row[: len(on)], place) for place, row in enumerate(rows)],
         schema=dict.fromkeys(names, pl.Int64),
         orient="row",
     )
