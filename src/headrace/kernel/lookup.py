@@ -11,7 +11,7 @@ import polars as pl
 
 from headrace.kernel.index import IdIndex
 
-_FEW: Final = 8
+_FEW: Final = 2
 """To look rows up pays if they are fewer than one in so many of the table."""
 _MANY: Final = 2
 """Where a term has more rows than these, rows are looked up by several columns at once."""
