@@ -57,7 +57,7 @@ FIXED = {"rules.adapt_routes": "off"}
 NUMBERS = (10, 100, 1000)
 USUAL = ("single", "concurrency", "adaptation")
 """What is measured unless something else is asked for."""
-PHASES = {"lb": "with flips", "l": "lectures only", "b": "breaks only"}
+PHASES = {"lblb": "with flips", "l": "lectures only", "b": "breaks only"}
 FLIP_RATE = 1000
 
 
