@@ -273,7 +273,8 @@ def draw(found: dict[str, list[Figure]], path: Path) -> None:
         right.loglog(numbers, [each.ours for each in chosen], marker="o", label=shown(query))
     right.set_xlabel("instances")
     right.set_ylabel("milliseconds of an update")
-    right.legend()
+    if many:
+        right.legend()
     figure.tight_layout()
     figure.savefig(path)
 
