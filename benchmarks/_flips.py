@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from statistics import mean, median
 
 import numpy as np
 from _cqels import Clock
@@ -107,7 +108,7 @@ class Rider:
         self.query.on_result(self._count)
         self.route = route
         self.rows = 0
-        self.seconds = 0.0
+        self.times: list[float] = []
 
     def _count(self, evaluation: object) -> None:
         self.rows += len(evaluation.rows)  # type: ignore[attr-defined]  # an evaluation
@@ -117,7 +118,7 @@ class Rider:
         began = self.clock()
         self.stream.feed_timed(data)
         self.engine.step()
-        self.seconds += self.clock() - began
+        self.times.append(self.clock() - began)
         if self.route is not None:
             self._hold(self.route)
 
@@ -130,6 +131,11 @@ class Rider:
         [query] = self.engine.runner.kernel.queries
         [matches] = query.matching.matches
         return matches
+
+    def milliseconds(self) -> float:
+        """Of a step: the median of each phase but the first, and the mean of these."""
+        phases = range(PHASE, len(self.times), PHASE)
+        return mean(median(self.times[start : start + PHASE]) for start in phases) * 1000
 
     @property
     def changes(self) -> int:
@@ -175,19 +181,15 @@ def ridden(phases: str, rate: int, clock: Clock) -> Flips:
     held = {route: Rider(static, route, clock) for route in permutations(range(len(LEGS)))}
     riders = [adaptive, *held.values()]
     seconds = stream(phases[0] + phases, rate)
-    for number, data in enumerate(seconds):
-        if number == PHASE:
-            for each in riders:
-                each.seconds = 0.0
+    for data in seconds:
         for each in riders:
             each.take(data)
     assert len({each.rows for each in riders}) == 1, "all routes give the same answers"
-    steps = len(seconds) - PHASE
     return Flips(
         phases,
         rate,
-        adaptive.seconds / steps * 1000,
-        {f"{LEGS[route[0]]} first": each.seconds / steps * 1000 for route, each in held.items()},
+        adaptive.milliseconds(),
+        {f"{LEGS[route[0]]} first": each.milliseconds() for route, each in held.items()},
         adaptive.changes,
         adaptive.rows,
     )

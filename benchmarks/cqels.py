@@ -57,7 +57,7 @@ FIXED = {"rules.adapt_routes": "off"}
 NUMBERS = (10, 100, 1000)
 USUAL = ("single", "concurrency", "adaptation")
 """What is measured unless something else is asked for."""
-PHASES = {"lb": "with flips", "l": "lectures only", "b": "breaks only"}
+PHASES = {"lblb": "with flips", "l": "lectures only", "b": "breaks only"}
 FLIP_RATE = 1000
 
 
@@ -273,7 +273,8 @@ def draw(found: dict[str, list[Figure]], path: Path) -> None:
         right.loglog(numbers, [each.ours for each in chosen], marker="o", label=shown(query))
     right.set_xlabel("instances")
     right.set_ylabel("milliseconds of an update")
-    right.legend()
+    if many:
+        right.legend()
     figure.tight_layout()
     figure.savefig(path)
 

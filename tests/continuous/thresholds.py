@@ -36,6 +36,7 @@ def made_small() -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(found, "_RECENT", 3)
         patch.setattr(lookup, "_LARGE", 2)
         patch.setattr(lookup, "_FEW", 0.1)
+        patch.setattr(lookup, "_MANY", 1)
         patch.setattr(contents, "BLOCK_ROWS", 60)
         patch.setattr(snapshot, "_MUCH_MORE", 0)
         yield patch

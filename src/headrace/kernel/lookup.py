@@ -11,8 +11,11 @@ import polars as pl
 
 from headrace.kernel.index import IdIndex
 
-_FEW: Final = 8
+_FEW: Final = 2
 """To look rows up pays if they are fewer than one in so many of the table."""
+_MANY: Final = 2
+"""Where a term has more rows than these, rows are looked up by several columns at once."""
+_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _LARGE: Final = 10_000
 """A table of fewer rows than these is joined as a whole."""
 
@@ -37,13 +40,48 @@ class _Column:
 
     def rows(self, ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
         """For each row of the table with one of some terms, which of them, and which row."""
-        places = self._index.positions(ids)
-        known = np.flatnonzero(places >= 0)
-        starts = self._starts[places[known]]
-        counts = self._starts[places[known] + 1] - starts
-        ours = np.repeat(known, counts)
-        turns = np.arange(ours.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        return ours, pl.Series(np.repeat(starts, counts) + turns)
+        ours, places = _spread(self._index.positions(ids), self._starts)
+        return ours, pl.Series(places)
+
+
+class _Columns:
+    """Where the terms of several columns stand in a table, by one number made of all of them.
+
+    Others may have the same number, so that who looks there compares the terms.
+    """
+
+    def __init__(self, frame: pl.DataFrame, names: list[str]) -> None:
+        keys = _mixed(frame, names)
+        self._order = np.argsort(keys.view(np.uint64))
+        ordered = keys[self._order]
+        changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        self._starts = np.concatenate(([0], changes, [ordered.size]))
+        self._index = IdIndex(ordered[self._starts[:-1]])
+
+    def rows(self, keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
+        """For each row of the table with one of some numbers, which of them, and which row."""
+        ours, places = _spread(self._index.positions(keys), self._starts)
+        return ours, pl.Series(self._order[places])
+
+
+def _mixed(frame: pl.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
+    """A number for each row, of all terms in some columns; ids are hashes, and spread evenly."""
+    mixed = np.zeros(frame.height, np.uint64)
+    for name in names:
+        mixed = mixed * _ODD + frame[name].to_numpy().view(np.uint64)
+    return mixed.view(np.int64)
+
+
+def _spread(
+    places: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """All rows of the runs at some places: whose each is, and where; -1 is no place."""
+    known = np.flatnonzero(places >= 0)
+    begins = starts[places[known]]
+    counts = starts[places[known] + 1] - begins
+    ours = np.repeat(known, counts)
+    turns = np.arange(ours.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ours, np.repeat(begins, counts) + turns
 
 
 class Lookup:
@@ -53,6 +91,7 @@ class Lookup:
         """Take a table of ids without unbound ones."""
         self.frame = frame
         self._columns: dict[str, _Column] = {}
+        self._several: dict[tuple[str, ...], _Columns] = {}
         self._distinct: dict[tuple[str, ...], int] = {}
 
     @cached_property
@@ -78,12 +117,17 @@ class Lookup:
         if table.height < _LARGE or found.height * _FEW > table.height:
             return found.join(table, on=on, how="inner")
         name = min(on, key=lambda each: self.fan_out([each]))
-        column = self._column(name)
-        ours, theirs = column.rows(found[name].to_numpy())
+        if len(on) > 1 and self.fan_out([name]) > _MANY:
+            name = ""
+            ours, theirs = self._by_several(on).rows(_mixed(found, on))
+        else:
+            column = self._column(name)
+            table = column.frame
+            ours, theirs = column.rows(found[name].to_numpy())
         left = found[pl.Series(ours)]
         others = [each for each in table.columns if each not in on]
-        joined = left.hstack(column.frame.select(others)[theirs]) if others else left
-        agreeing = [column.frame[each][theirs] == left[each] for each in on if each != name]
+        joined = left.hstack(table.select(others)[theirs]) if others else left
+        agreeing = [table[each][theirs] == left[each] for each in on if each != name]
         return joined.filter(*agreeing) if agreeing else joined
 
     def meets(self, found: pl.DataFrame, name: str) -> int | None:
@@ -91,6 +135,11 @@ class Lookup:
         if self.frame.height < _LARGE:
             return None
         return self._column(name).meets(found[name].to_numpy())
+
+    def _by_several(self, on: list[str]) -> _Columns:
+        if tuple(on) not in self._several:
+            self._several[tuple(on)] = _Columns(self.frame, on)
+        return self._several[tuple(on)]
 
     def _column(self, name: str) -> _Column:
         if name not in self._columns:
