@@ -34,6 +34,7 @@ def made_small() -> Iterator[pytest.MonkeyPatch]:
             patch.setattr(module, "_SMALL", 0)
             patch.setattr(module, "_GROWN", 1.1)
         patch.setattr(found, "_RECENT", 3)
+        patch.setattr(found, "_MOST_RECENT", 2)
         patch.setattr(lookup, "_LARGE", 2)
         patch.setattr(lookup, "_FEW", 0.1)
         patch.setattr(lookup, "_MANY", 1)

@@ -178,18 +178,22 @@ class Dictionary:
         if self._known.is_empty():
             return fresh
         places = self._positions(fresh[ID])
-        earlier = self._known[TEXT].gather(places)
-        differing = fresh.filter(earlier != fresh[TEXT])
-        if not differing.is_empty():
-            one = earlier.filter(earlier != fresh[TEXT])
-            raise _collision(one[0], differing[TEXT][0])
-        return fresh.filter(places.is_null())
+        if places.null_count() == fresh.height:
+            return fresh
+        known = places.is_not_null()
+        rows = known.arg_true()
+        earlier, again = self._known[TEXT].gather(places.gather(rows)), fresh[TEXT].gather(rows)
+        if not earlier.equals(again):
+            different = earlier != again
+            raise _collision(earlier.filter(different)[0], again.filter(different)[0])
+        return fresh.filter(~known)
 
     def _take(self, new: pl.DataFrame) -> None:
         """Add terms that are not known."""
         valued = new if KIND in new.columns else new.hstack(values(new[TEXT]))
         self._append(valued.select(*_KNOWN))
-        for text in valued.filter(pl.col(KIND) == Kind.QUOTED)[TEXT]:
+        quoted = np.flatnonzero(valued[KIND].to_numpy() == Kind.QUOTED)
+        for text in valued[TEXT].gather(quoted) if quoted.size else ():
             self.encode(read_term(text))
 
     def _append(self, new: pl.DataFrame) -> None:

@@ -114,10 +114,11 @@ class Incremental:
         for matches in self.branches():
             matches.take(arrived, floor, asking)
 
-    def over(self, schedule: Schedule, last: int = NEVER) -> None:
-        """All instants of a step have been looked at, of which the last is at some moment."""
+    def over(self, schedule: Schedule, last: int | None = None) -> None:
+        """All instants of a step have been looked at, if there were some up to a last moment."""
+        floor = _floor(schedule) if last is None else max(_floor(schedule), last)
         for matches in self.branches():
-            matches.over(max(_floor(schedule), last))
+            matches.over(floor, at_leisure=last is None)
 
     def is_close_behind(self, schedule: Schedule, width: int) -> bool:
         """Whether time has gone on by no more than so much in what is new."""

@@ -162,10 +162,10 @@ def numbered(frame: pl.DataFrame, instants: Instants) -> pl.DataFrame:
     return united(_where(numbers, first <= last), FIRST, LAST)
 
 
-def at_moment(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
-    """The matches of one moment."""
+def places_at(frame: pl.DataFrame, moment: int) -> Times:
+    """Where the matches of one moment stand."""
     kept = (frame[BEGIN].to_numpy() <= moment) & (frame[END].to_numpy() >= moment)
-    return frame if kept.all() else frame.filter(pl.Series(kept))
+    return np.flatnonzero(kept)
 
 
 def at_each(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:

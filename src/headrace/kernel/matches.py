@@ -376,10 +376,10 @@ class Matches:
         for frame in frames:
             yield from (frame[name] for name in names_of(frame))
 
-    def over(self, floor: int) -> None:
-        """The step in which the elements had their turns is over."""
+    def over(self, floor: int, *, at_leisure: bool) -> None:
+        """The step in which the elements had their turns is over; maybe nobody waits for it."""
         if self.found is not None:
-            self.found = self.found.tidied(floor)
+            self.found = self.found.tidied(floor, at_leisure=at_leisure)
 
     def route(
         self, pattern: int, found: pl.DataFrame, operands: Sequence[_Operand]

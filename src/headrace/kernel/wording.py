@@ -14,6 +14,7 @@ import polars as pl
 
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.grid import Times
 
 WORDED: Final = "text of "
 """Begins the names of the columns with texts."""
@@ -57,22 +58,33 @@ def in_order(matches: pl.DataFrame) -> pl.DataFrame:
 
 def inserted(ordered: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
     """Matches in the order of their texts, with others."""
-    more = in_order(more)
-    places = ordered[ORDER].search_sorted(more[ORDER]).cast(pl.Int64).to_numpy()
-    rows = np.arange(ordered.height)
-    rows = np.insert(rows, places, np.arange(ordered.height, ordered.height + more.height))
+    every = np.arange(ordered.height), np.arange(more.height)
+    rows = ordered_rows(ordered, every[0], more, every[1])
     return pl.concat([ordered, more], rechunk=True)[pl.Series(rows)]
 
 
-def only_words(frame: pl.DataFrame) -> pl.DataFrame:
-    """The texts of the answers of matches."""
-    return frame.select(words_of(frame))
+def ordered_rows(ordered: pl.DataFrame, ours: Times, more: pl.DataFrame, theirs: Times) -> Times:
+    """In which order some of the matches of two frames, one below the other, have their texts.
+
+    Args:
+        ordered: matches in order.
+        ours: which of them.
+        more: others.
+        theirs: which of these.
+    """
+    if theirs.size == 0:
+        return ours
+    texts = more[ORDER].gather(theirs)
+    sorting = texts.arg_sort().to_numpy()
+    before = ordered[ORDER].search_sorted(texts.gather(sorting)).to_numpy()
+    places = np.searchsorted(ours, before)  # of those before it, so many are among ours
+    return np.insert(ours, places, ordered.height + theirs[sorting])
 
 
-def rows_of(ordered: pl.DataFrame, more: pl.DataFrame, instant: int) -> pl.DataFrame:
-    """What is reported at an instant of texts that are in order, and of others."""
-    frame = inserted(ordered, more) if more.height else ordered
+def rows_of(frame: pl.DataFrame, rows: Times, instant: int) -> pl.DataFrame:
+    """What is reported at an instant of some matches, in their order."""
     names = [name for name in words_of(frame) if name != ORDER]
-    texts = [frame[name].alias(name.removeprefix(WORDED)) for name in names]
-    number = pl.Series(INSTANT, [instant], pl.Int64).new_from_index(0, frame.height)
+    chosen = pl.Series(rows)
+    texts = [frame[name].gather(chosen).alias(name.removeprefix(WORDED)) for name in names]
+    number = pl.Series(INSTANT, [instant], pl.Int64).new_from_index(0, rows.size)
     return pl.DataFrame([number, *texts])
