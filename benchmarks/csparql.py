@@ -62,7 +62,7 @@ DAY = 86_400_000_000
 KEPT = (10, 50, 90)
 WINDOWS = (1_000, 10_000, 100_000, 1_000_000)
 STATIC = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-FIXED_STATIC, FIXED_WINDOW = 100_000, 100_000
+FIXED_STATIC, FIXED_WINDOW = 100_000, 1_000_000
 """How large the one is while the other grows."""
 REPEATS = 7
 
@@ -240,7 +240,7 @@ def main() -> None:
     options.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
     options.add_argument("--static", type=int, nargs="*", default=STATIC)
     options.add_argument(
-        "--transactions", type=int, default=100_000, help="of a market and window; 0 is none"
+        "--transactions", type=int, default=200_000, help="of a market and window; 0 is none"
     )
     asked = options.parse_args()
     sizes = [(each, FIXED_STATIC) for each in asked.windows]
