@@ -17,6 +17,7 @@ import polars as pl
 from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Contents, OnArrival
 from headrace.algebra.scope import possible
+from headrace.kernel.arrived import Arrived
 from headrace.kernel.columns import (
     CONTENTS,
     FIRST,
@@ -33,7 +34,7 @@ from headrace.kernel.grid import NEVER
 from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.matches import Arrived, Asking, Matches
+from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
 from headrace.planning.matching import Core
