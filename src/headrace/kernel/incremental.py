@@ -18,6 +18,7 @@ import polars as pl
 from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Contents, OnArrival
 from headrace.algebra.scope import possible
+from headrace.kernel.arrived import Arrived
 from headrace.kernel.columns import (
     CONTENTS,
     FIRST,
@@ -35,7 +36,7 @@ from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.matches import Arrived, Asking, Matches
+from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.members import MEMBER, OF_MEMBER, is_hidden
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions

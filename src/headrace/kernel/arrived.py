@@ -1,0 +1,105 @@
+"""Statements that are new in windows, and which of them match a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from headrace.algebra.expressions import TriplePattern, Variable
+from headrace.kernel.columns import (
+    CONTENTS,
+    FIRST,
+    GRAPH,
+    INSTANT,
+    LAST,
+    OBJECT,
+    PREDICATE,
+    STREAM,
+    SUBJECT,
+    TIME,
+    column,
+)
+from headrace.kernel.data import Active, Data, DefaultGraph, EachNamedGraph, NamedGraph, Quads
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.lasting import LASTING
+from headrace.kernel.scan import scan
+from headrace.planning.matching import Scanned
+from headrace.rdf.terms import Iri, Literal
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Statements that are new in some windows, with how long each of them lasts there.
+
+    Attributes:
+        frame: `begin`, `end` and `turn`, the time and the statement.
+    """
+
+    frame: pl.DataFrame
+
+    def matching(self, scanned: Scanned, dictionary: Dictionary) -> pl.DataFrame:
+        """What matches a pattern, with how long it lasts; the times of statements come along."""
+        plain = _plainly(scanned)
+        if plain is not None:
+            return self._chosen(scanned.pattern, plain, dictionary)
+        data = Data(self._quads).within(active_graph(scanned.graph, dictionary))
+        found = scan(data, scanned.pattern, dictionary).frame
+        names = [name for name in found.columns if name.startswith("?")]
+        others = [self.frame[name].gather(found[INSTANT]) for name in (*LASTING, TIME)]
+        return pl.DataFrame([*(found[name] for name in names), *others])
+
+    def _chosen(
+        self, pattern: TriplePattern, places: dict[str, str], dictionary: Dictionary
+    ) -> pl.DataFrame:
+        """What matches a pattern that only compares terms with others that it names."""
+        terms = {SUBJECT: pattern.subject, PREDICATE: pattern.predicate, OBJECT: pattern.object}
+        kept = np.ones(self.frame.height, np.bool_)
+        for place, term in terms.items():
+            if isinstance(term, Iri | Literal):
+                kept &= self._ids[place] == dictionary.encode(term)
+        if self.frame[GRAPH].null_count() < self.frame.height:
+            kept &= self.frame[GRAPH].is_null().to_numpy()
+        columns = [self.frame[place].alias(name) for name, place in places.items()]
+        found = pl.DataFrame([*columns, *(self.frame[name] for name in (*LASTING, TIME))])
+        return found if kept.all() else found[pl.Series(np.flatnonzero(kept))]
+
+    @cached_property
+    def _ids(self) -> Mapping[str, npt.NDArray[np.int64]]:
+        return {place: self.frame[place].to_numpy() for place in (SUBJECT, PREDICATE, OBJECT)}
+
+    @cached_property
+    def _quads(self) -> Quads:
+        """Each statement as if it were of an instant of its own."""
+        rows = pl.int_range(self.frame.height, dtype=pl.Int64, eager=True)
+        none = pl.lit(0, pl.Int64).alias(STREAM)
+        numbered = self.frame.with_columns(rows.alias(FIRST), rows.alias(LAST), none)
+        return Quads(numbered.select(*CONTENTS), range(self.frame.height))
+
+
+def _plainly(scanned: Scanned) -> dict[str, str] | None:
+    """Where the variables of a pattern stand, if each stands once, and in the default graph."""
+    pattern = scanned.pattern
+    places: dict[str, str] = {}
+    terms = {SUBJECT: pattern.subject, PREDICATE: pattern.predicate, OBJECT: pattern.object}
+    for place, term in terms.items():
+        if isinstance(term, Variable) and column(term) not in places:
+            places[column(term)] = place
+        elif not isinstance(term, Iri | Literal):
+            return None
+    return places if scanned.graph is None else None
+
+
+def active_graph(graph: Variable | Iri | None, dictionary: Dictionary) -> Active:
+    """The graph that a pattern is looked for in."""
+    if graph is None:
+        return DefaultGraph()
+    return (
+        EachNamedGraph(graph)
+        if isinstance(graph, Variable)
+        else NamedGraph(dictionary.encode(graph))
+    )
