@@ -240,11 +240,14 @@ def main() -> None:
     options.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
     options.add_argument("--static", type=int, nargs="*", default=STATIC)
     options.add_argument(
+        "--fixed-window", type=int, default=FIXED_WINDOW, help="elements, while static data grow"
+    )
+    options.add_argument(
         "--transactions", type=int, default=200_000, help="of a market and window; 0 is none"
     )
     asked = options.parse_args()
     sizes = [(each, FIXED_STATIC) for each in asked.windows]
-    sizes += [(FIXED_WINDOW, each) for each in asked.static]
+    sizes += [(asked.fixed_window, each) for each in asked.static]
     print(
         f"{'elements':>9} {'static':>10} {'kept':>5} {'none':>9} {'streaming':>9} {'static':>9}"
         f" {'both':>9} {'gain':>6} {'of sum':>6} {'rows':>8}   load"
@@ -268,7 +271,7 @@ def main() -> None:
         }
         asked.json.write_text(json.dumps(said, indent=2) + "\n")
     if asked.plot:
-        draw(found, asked.plot)
+        draw(found, asked.fixed_window, asked.plot)
 
 
 def pushed_aggregates(transactions: int) -> Pushed:
@@ -283,13 +286,13 @@ def pushed_aggregates(transactions: int) -> Pushed:
     return each
 
 
-def draw(found: list[Figure], path: Path) -> None:
+def draw(found: list[Figure], window: int, path: Path) -> None:
     """Draw the figures of the most selective filters, as the paper does."""
     import matplotlib.pyplot as plt  # noqa: PLC0415 - only who draws needs it
 
     chosen = [each for each in found if each.kept == min(KEPT)]
     by_window = [each for each in chosen if each.static == FIXED_STATIC]
-    by_static = [each for each in chosen if each.elements == FIXED_WINDOW]
+    by_static = [each for each in chosen if each.elements == window]
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     names = {"none": "none", "streaming": "streaming", "static_push": "static", "both": "both"}
     sides = (

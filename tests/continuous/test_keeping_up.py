@@ -59,3 +59,16 @@ def test_live_runs_use_matches(step: int, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_replay_looks_at_windows_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     _, used = found("auto", 1_000, monkeypatch)
     assert used == 0
+
+
+def test_who_gives_up_for_a_mistake_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    whole, _ = found("snapshot", 30, monkeypatch)
+    monkeypatch.setattr(Incremental, "take", broken)
+    auto, _ = found("auto", 30, monkeypatch)
+    assert auto == whole
+    assert "'q1' is evaluated by whole windows: ZeroDivisionError()" in caplog.text

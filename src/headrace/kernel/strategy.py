@@ -7,6 +7,8 @@ all that is joined is of one instant.
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -18,6 +20,7 @@ from headrace.algebra.expressions import Expression
 from headrace.algebra.query import Select
 from headrace.algebra.reporting import Emit, OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
+from headrace.errors import HeadraceError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
@@ -38,6 +41,7 @@ from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE
 
+LOG: Final = logging.getLogger("headrace")
 _WORTH_IT: Final = 60_000
 """With fewer statements than these, windows are looked at as fast as what is new in them."""
 _AT_LEAST: Final = 1_000
@@ -150,6 +154,10 @@ class Matching:
             yield stop
 
     def _give_up(self) -> None:
+        """Look at whole windows from now on, and say so if that is for a mistake of ours."""
+        error = sys.exception()
+        if error is not None and not isinstance(error, HeadraceError):
+            LOG.warning("'%s' is evaluated by whole windows: %r", self.plan.name, error)
         self._kept, self._failed = None, True
 
     def _begun(self, around: Around) -> tuple[Incremental, Asking]:
