@@ -90,13 +90,13 @@ class Found:
     def texts(self, moment: int, instant: int) -> pl.DataFrame:
         """What is reported of those of a moment, at an instant with some number."""
         ours, theirs = places_at(self.settled, moment), places_at(self.recent, moment)
-        wanted = [*names_of(self.settled), BEGIN, *words_of(self.settled)]
+        names = names_of(self.settled)
+        wanted = [*names, BEGIN, *words_of(self.settled)]
         both = pl.concat([self.settled.select(wanted), self.recent.select(wanted)], rechunk=True)
         rows = np.concatenate([ours, self.settled.height + theirs])
-        names = names_of(both)
         if differ(both.select(*names, BEGIN)[pl.Series(rows)], names):
             return rows_of(both, ordered_rows(self.settled, ours, self.recent, theirs), instant)
-        once = united(self.frame[pl.Series(rows)])
+        once = in_order(united(self.frame[pl.Series(rows)]))
         return rows_of(once, np.arange(once.height), instant)
 
 

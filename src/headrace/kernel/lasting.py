@@ -19,7 +19,7 @@ from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.scan import expanded_rows
-from headrace.kernel.wording import in_order, words_of
+from headrace.kernel.wording import words_of
 
 BEGIN: Final = "begin"
 END: Final = "end"
@@ -29,7 +29,6 @@ TURN: Final = "turn"
 LASTING: Final = (BEGIN, END, TURN)
 _OTHER: Final = " of the other"
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _MOST_OVER: Final = 0.5
@@ -94,7 +93,7 @@ def _where(frame: pl.DataFrame, kept: Flags) -> pl.DataFrame:
     return frame if kept.all() else frame[pl.Series(np.flatnonzero(kept))]
 
 
-def _with(frame: pl.DataFrame, columns: Mapping[str, Numbers]) -> pl.DataFrame:
+def _with(frame: pl.DataFrame, columns: Mapping[str, Times]) -> pl.DataFrame:
     """The same with other numbers in some columns."""
     made = frame.clone()
     for name, numbers in columns.items():
@@ -136,17 +135,17 @@ def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataF
     lasting = {first: begins[starts], last: np.maximum.reduceat(ends, starts)}
     if TURN in frame.columns:
         lasting[TURN] = np.maximum.reduceat(frame[TURN].to_numpy()[order], starts)
-    return in_order(_with(frame[pl.Series(order[starts])], lasting))
+    return _with(frame[pl.Series(order[starts])], lasting)
 
 
-def _latest(ends: Numbers, begins_run: Flags) -> Numbers:
+def _latest(ends: Times, begins_run: Flags) -> Times:
     """The greatest number so far, from where a run begins."""
     falls = ends[1:] < ends[:-1]
     if not (falls & ~begins_run[1:]).any():
         return ends
     values, ranks = np.unique(ends, return_inverse=True)
     runs = np.cumsum(begins_run) * values.size  # so that each run begins above the one before it
-    found: Numbers = values[np.maximum.accumulate(runs + ranks) - runs]
+    found: Times = values[np.maximum.accumulate(runs + ranks) - runs]
     return found
 
 

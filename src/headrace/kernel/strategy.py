@@ -24,7 +24,6 @@ from headrace.errors import HeadraceError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
-from headrace.kernel.columns import INSTANT
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around, own_answers
@@ -184,8 +183,7 @@ class Matching:
 
         def word(matches: pl.DataFrame) -> pl.DataFrame:
             answers = own_answers(self.plan, matches, around)
-            names = [name for name in answers.columns if name != INSTANT]
-            return worded(matches, answers, names, around.dictionary)
+            return worded(matches, answers, around.dictionary)
 
         wording = word if self._words else None
         return Asking(around.dictionary, data, surroundings.budget, solve, meets, wording)

@@ -6,7 +6,6 @@ matches. Where each match makes its own answer, both can be done when the match 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -34,17 +33,15 @@ def words_of(frame: pl.DataFrame) -> list[str]:
     return [name for name in frame.columns if name.startswith(WORDED)]
 
 
-def worded(
-    matches: pl.DataFrame, answers: pl.DataFrame, names: Sequence[str], dictionary: Dictionary
-) -> pl.DataFrame:
+def worded(matches: pl.DataFrame, answers: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
     """Those of some matches that have an answer, with its texts.
 
     Args:
         matches: some.
         answers: of each, the number of its match and ids.
-        names: the columns of the answers, in order.
         dictionary: the terms.
     """
+    names = [name for name in answers.columns if name != INSTANT]
     texts = [dictionary.texts(answers[name]).alias(f"{WORDED}{name}") for name in names]
     order = pl.concat_str([pl.col(each.name).fill_null("") for each in texts], separator=_BETWEEN)
     kept = matches if answers.height == matches.height else matches[answers[INSTANT]]
