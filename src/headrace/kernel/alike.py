@@ -48,7 +48,10 @@ def _numbered(hashes: npt.NDArray[np.integer], columns: Sequence[Ids]) -> tuple[
     if not (ordered[1:] == ordered[:-1]).any():
         every = np.arange(hashes.size)
         return every, every
-    _, rows, same = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(hashes)
+    begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    rows, same = order[begins], np.empty(hashes.size, np.int64)
+    same[order] = np.cumsum(begins) - 1
     first = rows[same]
     if all(np.array_equal(each, each[first]) for each in columns):
         return same, rows

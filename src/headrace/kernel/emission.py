@@ -129,7 +129,7 @@ def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
     """Each key once, in order, with the sum of its values."""
     if keys.size == 0:
         return keys, values
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return ordered[starts], np.add.reduceat(values[order], starts)

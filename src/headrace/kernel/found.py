@@ -12,7 +12,10 @@ from headrace.kernel.alike import alike
 from headrace.kernel.columns import FIRST, LAST
 from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import (
+    BEGIN,
+    END,
     TOLD,
+    TURN,
     from_on,
     in_past,
     mostly_over,
@@ -151,10 +154,11 @@ def _untold(found: Kept) -> Kept:
 
 
 def _told(kept: Kept, instants: Instants) -> Kept:
-    first, last = spans(kept.table, instants)
-    end = len(instants) - 1
-    told = ((first <= end) & (last == end)).astype(np.int64)
-    return kept.with_table(kept.table.with_columns({TOLD: told}))
+    table, last = kept.table, int(instants.times[-1])
+    told = (table[BEGIN] <= last) & (table[END] >= last)
+    if instants.cuts is not None:
+        told &= table[TURN] < int(instants.cuts[-1])
+    return kept.with_table(table.with_columns({TOLD: told.astype(np.int64)}))
 
 
 def _once(kept: Kept) -> Kept:

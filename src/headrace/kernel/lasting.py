@@ -14,7 +14,7 @@ import polars as pl
 
 from headrace.kernel.alike import alike
 from headrace.kernel.columns import FIRST, INSTANT, LAST
-from headrace.kernel.grid import Times
+from headrace.kernel.grid import FOREVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.scan import expanded_rows
 from headrace.kernel.table import Flags, Table
@@ -73,7 +73,7 @@ def united(table: Table, first: str = BEGIN, last: str = END) -> tuple[Table, Ti
     same, rows = alike(table, names_of(table))
     if rows.size == table.height:
         return table, None
-    order = np.lexsort((table[first], same))
+    order = _in_order(same, table[first])
     same, begins, ends = same[order], table[first][order], table[last][order]
     breaks = np.ones(table.height, np.bool_)
     breaks[1:] = same[1:] != same[:-1]
@@ -87,6 +87,15 @@ def united(table: Table, first: str = BEGIN, last: str = END) -> tuple[Table, Ti
             lasting[name] = np.maximum.reduceat(table[name][order], starts)
     chosen = order[starts]
     return table.taken(chosen).with_columns(lasting), chosen
+
+
+def _in_order(numbers: Times, moments: Times) -> Times:
+    """The order of rows by a number, and then by a moment."""
+    low, high = int(moments.min()), int(moments.max())
+    span = high - low + 1
+    if (int(numbers.max()) + 1) * span < FOREVER:  # both in one number are sorted much faster
+        return np.argsort(numbers * span + (moments - low))
+    return np.lexsort((moments, numbers))
 
 
 def _latest(ends: Times, begins_run: Flags) -> Times:

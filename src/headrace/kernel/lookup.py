@@ -25,7 +25,7 @@ class _Rows:
     def __init__(self, keys: Ids) -> None:
         unsigned = keys.view(np.uint64)
         in_order = bool((unsigned[:-1] <= unsigned[1:]).all())
-        self._order = None if in_order else _small(np.argsort(unsigned, kind="stable"))
+        self._order = None if in_order else _small(np.argsort(unsigned))
         ordered = keys if self._order is None else keys[self._order]
         changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
         self._starts = _small(np.concatenate(([0], changes, [ordered.size])))

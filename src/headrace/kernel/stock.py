@@ -159,7 +159,7 @@ def _until(table: Table) -> tuple[int, Table]:
 
 def _by_end(table: Table) -> Iterator[Table]:
     """Matches in parts that are over one after the other."""
-    ordered = table.taken(np.argsort(table[END], kind="stable"))
+    ordered = table.taken(np.argsort(table[END]))
     size = -(-table.height // _PARTS)
     for start in range(0, table.height, size):
         yield ordered.taken(slice(start, start + size))
