@@ -98,7 +98,7 @@ def changes(
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
     first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
     # The first column is there so that there are rows even where solutions have no columns.
-    every = rows.select(pl.col(FIRST).alias(INSTANT), *names)
+    every = pl.DataFrame([rows[FIRST].alias(INSTANT), *(rows[name] for name in names)])
     before = np.zeros(0, np.int64)
     if previous is not None and previous.height:
         every = pl.concat([every, previous.select(pl.col(_COUNT).alias(INSTANT), *names)])

@@ -181,8 +181,9 @@ def lasting_answers(matched: Matched, matches: pl.DataFrame, around: Around) -> 
     """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
     given, lasting = matched.each(matches)
     frame = answers_given(matched.plan, given, range(lasting.height), around)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
-    return frame.with_columns(numbers).drop(INSTANT)
+    numbers = lasting[frame[INSTANT]]
+    others = [frame[name] for name in frame.columns if name != INSTANT]
+    return pl.DataFrame([*numbers.get_columns(), *others])
 
 
 def own_answers(plan: Plan, matches: Table, around: Around) -> pl.DataFrame:

@@ -158,11 +158,11 @@ class Incremental:
             new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
             turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
-            since = log.statements[POSITION].search_sorted(int(new.positions[0]), side="left")
-            statements = log.statements[since:]
+            statements = log.since(int(new.positions[0]), int(elements.sizes[kept[0] :].sum()))
             places, known = new.places(statements[POSITION].to_numpy())
             if not known.all():
-                places, statements = places[known], statements.filter(pl.Series(known))
+                rows = np.flatnonzero(known)
+                places, statements = places[rows], statements[pl.Series(rows)]
             lasting = {BEGIN: begins, END: ends, TURN: turns}
             tables.append(Table(lasting, kept.size).taken(places))
             frames.append(statements)
@@ -205,10 +205,14 @@ class _Kept:
 
     def _frame(self, tables: Iterable[Table]) -> pl.DataFrame:
         names = [FIRST, LAST, *self.names]
-        frames = [pl.DataFrame(schema=dict.fromkeys(names, pl.Int64))]
-        for each in tables:
-            frames.append(each.only(name for name in names if name in each.columns).frame())
-        return pl.concat(frames, how="diagonal")  # what a branch does not bind is unbound in it
+        frames = [
+            each.only(name for name in names if name in each.columns).frame() for each in tables
+        ]
+        if len(frames) == 1 and frames[0].width == len(names):
+            return frames[0]
+        every = pl.DataFrame(schema=dict.fromkeys(names, pl.Int64))
+        # What a branch does not bind is unbound in it.
+        return pl.concat([every, *frames], how="diagonal")
 
 
 def left_in_windows(plan: Plan, instants: int) -> tuple[WindowContents, ...]:
@@ -279,13 +283,13 @@ class Matched:
     def each(self, frame: pl.DataFrame) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
         """Every match as if it were of an instant of its own, and how long it lasts for whom."""
         [operator] = self.kept
-        rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
-        if not self.plan.members:
-            matches = Solutions(frame.with_columns(rows).drop(FIRST, LAST), keyed=True)
-            return {operator: matches}, frame.select(FIRST, LAST)
-        own = frame.with_columns(rows).drop(FIRST, LAST, OF_MEMBER)
-        lasting = frame.select(FIRST, LAST, pl.col(OF_MEMBER).alias(MEMBER))
-        return {operator: Solutions(own, keyed=True)}, lasting
+        rows = pl.Series(INSTANT, np.arange(frame.height))
+        hidden = {FIRST, LAST, OF_MEMBER} if self.plan.members else {FIRST, LAST}
+        own = pl.DataFrame([rows, *(frame[name] for name in frame.columns if name not in hidden)])
+        lasting = [frame[FIRST], frame[LAST]]
+        if self.plan.members:
+            lasting.append(frame[OF_MEMBER].alias(MEMBER))
+        return {operator: Solutions(own, keyed=True)}, pl.DataFrame(lasting)
 
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""

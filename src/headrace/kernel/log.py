@@ -35,7 +35,8 @@ class Elements:
         """The elements that some statements are of; those of an element stand together."""
         positions = statements[POSITION].to_numpy()
         starts = np.flatnonzero(np.diff(positions, prepend=-1))
-        highs = statements[HIGH].fill_null(NEVER).to_numpy()
+        high = statements[HIGH]
+        highs = (high.fill_null(NEVER) if high.null_count() else high).to_numpy()
         return cls(
             positions[starts],
             statements[TIME].to_numpy()[starts],
@@ -131,6 +132,20 @@ class StreamLog:
         if self.statements.n_chunks() > 1:
             self._settle(self.statements)
         return self.statements
+
+    def since(self, position: int, about: int) -> pl.DataFrame:
+        """The statements of the element at a position, and of all after it.
+
+        Args:
+            position: where it stands.
+            about: how many statements there are, if all of them are kept here.
+        """
+        positions = self.statements[POSITION]
+        first = positions.len() - about
+        after = first == positions.len() or (first >= 0 and positions[first] >= position)
+        if not after or (first > 0 and positions[first - 1] >= position):
+            first = int(positions.search_sorted(position, side="left"))
+        return self.statements[first:]
 
     def _settle(self, statements: pl.DataFrame) -> None:
         self.statements = statements.rechunk()

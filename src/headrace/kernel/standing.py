@@ -203,7 +203,7 @@ class Standing:
         told = self.matching.tell(matched.instants)
         self.last = Previous(None if follows else last, told, around)
         texts = self._texts(changed, matched, 0, number, around)
-        frames.append(texts.with_columns(pl.col(INSTANT) + base))
+        frames.append(texts.with_columns(pl.col(INSTANT) + base) if base else texts)
         return True
 
     def _emitting(
@@ -282,7 +282,7 @@ class Standing:
 def of_answers(report: Report) -> Report:
     """Only the evaluations at which something was emitted, or went wrong."""
     kept = np.zeros(len(report), np.bool_)
-    kept[report.rows[INSTANT].unique().to_numpy()] = True
+    kept[report.rows[INSTANT].to_numpy()] = True
     kept[list(report.errors)] = True
     places = np.cumsum(kept) - 1
     windows = tuple(
