@@ -321,12 +321,21 @@ class _Seen:
                 first = int(np.searchsorted(log.positions, self.position, side="right"))
                 found.append(np.arange(first, len(log)))
                 continue
+            if schedule.is_one:
+                before = self.position if schedule.by_arrival else self._last
+                first = int(np.searchsorted(log.positions, before, side="right"))
+                found.append(np.arange(first, max(first, self._until(schedule, until))))
+                continue
             new = log.positions > self.position
             if not schedule.by_arrival:
                 new |= ~self._before(number, log)  # what was not in order yet may be now
             new &= schedule.turns(number) < self._until(schedule, until)
             found.append(np.flatnonzero(new))
         return found
+
+    @property
+    def _last(self) -> int:
+        return -1 if self.key is None else self.key[2]
 
     def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:
         """Which elements come in order before the last that was looked at, or are that."""

@@ -53,11 +53,18 @@ class Elements:
         """Whether none happened before one that came earlier."""
         return bool(np.all(self.times[:-1] <= self.times[1:]))
 
+    def known_to_follow(self, before: Elements, new: Elements) -> Elements:
+        """The same, made of some elements and new ones: what is known of both need not be seen."""
+        if "in_order" in before.__dict__:
+            joined = len(new) == 0 or before.times[-1] <= new.times[0]
+            self.__dict__["in_order"] = before.in_order and bool(joined) and new.in_order
+        return self
+
     def all_in_time(self, delay: int) -> bool:
         """Whether none came when the watermark of its stream had passed it."""
         return bool(np.all(self.times >= self.highs - delay))
 
-    def where(self, kept: npt.NDArray[np.bool_] | Times) -> Elements:
+    def where(self, kept: npt.NDArray[np.bool_] | Times | slice) -> Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
 
@@ -105,7 +112,8 @@ class _Growing:
             self._room = np.empty((4, 2 * number), np.int64)
             self._put(self.elements, 0)
         self._put(more, known)
-        self.elements = Elements(*self._room[:, :number])
+        before, self.elements = self.elements, Elements(*self._room[:, :number])
+        self.elements.known_to_follow(before, more)
 
     def _put(self, elements: Elements, place: int) -> None:
         for row, array in zip(self._room, elements.arrays(), strict=True):
