@@ -41,6 +41,8 @@ from headrace.planning.routing import Leg, Router, Start
 
 _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
+_ENOUGH: Final = 128
+"""What so many of them meet says enough of all of them."""
 _PATHS_PAY: Final = 4
 _MOST_OF_PATHS: Final = 10_000_000
 """Static parts are joined beforehand if that makes at most so many times the larger, and rows."""
@@ -86,6 +88,12 @@ class _Operand:
     memory: Stock | None = None
     new: Indexed | None = None
     always: Lookup | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing meets it."""
+        static = self.always is not None and self.always.frame.height > 0
+        return not static and next(self._lasting(), None) is None
 
     def fan_out(self, on: list[str]) -> float:
         """How many matches one that agrees on some columns meets, as far as is known."""
@@ -327,6 +335,8 @@ class Matches:
         asking: Asking,
     ) -> Table:
         """Matches joined with one part after the other, on the route that costs least."""
+        if any(each.is_empty for each in operands):
+            return Table.without_rows(found.columns)  # whatever it is joined with first
         conditions = list(self.conditions)
         order = self.route(pattern, found, operands)
         for place, number in enumerate(order):
@@ -346,8 +356,10 @@ def _start(found: Table, operands: Sequence[_Operand]) -> Start:
     names = frozenset(names_of(found))
     meets: dict[int, float] = {}
     if sum(bool(names & each.names) for each in operands) > 1:
-        known = {number: each.meets(found) for number, each in enumerate(operands)}
-        meets = {number: each for number, each in known.items() if each is not None}
+        some = found.taken(slice(None, None, -(-found.height // _ENOUGH) or 1))
+        known = {number: each.meets(some) for number, each in enumerate(operands)}
+        scale = found.height / max(1, some.height)
+        meets = {number: each * scale for number, each in known.items() if each is not None}
     return Start(names, found.height, meets)
 
 
