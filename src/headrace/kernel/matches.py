@@ -320,6 +320,9 @@ class Matches:
 
     def route(self, pattern: int, found: Table, operands: Sequence[_Operand]) -> tuple[int, ...]:
         """The order in which what is new of a pattern is joined with other parts."""
+        known = self.router.again(pattern, len(operands))
+        if known is not None:
+            return known
         if not self.router.adapts:
             start = Start(frozenset(names_of(found)), found.height)
         else:
