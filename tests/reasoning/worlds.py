@@ -107,7 +107,7 @@ def found(schema: Schema, statements: Iterable[Triple], patterns: Asked) -> set[
     if tables is None:
         return set(given)
     more = entailed(frame, tables, literals_of(dictionary))
-    learn(tables, dictionary)
+    learn(tables, more, dictionary)
     columns = [dictionary.terms(more[name]) for name in ("subject", "predicate", "object")]
     new = [Triple(*each) for each in zip(*columns, strict=True)]
     assert len(set(new)) == len(new), "each is there once"

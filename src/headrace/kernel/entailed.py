@@ -75,14 +75,20 @@ def beside(statements: pl.DataFrame, more: pl.DataFrame, place: str) -> pl.DataF
     return both[order]
 
 
+def all_entailed(statements: pl.DataFrame, tables: Tables, dictionary: Dictionary) -> pl.DataFrame:
+    """Statements that are of no element, with what follows from them; the dictionary learns it."""
+    more = entailed(statements, tables, literals_of(dictionary))
+    learn(tables, more, dictionary)
+    return pl.concat([statements, more])
+
+
 def with_entailed(
     statements: pl.DataFrame, tables: Tables, dictionary: Dictionary
 ) -> tuple[pl.DataFrame, Elements]:
     """Statements of elements with what follows from them, and the elements as they were stated."""
     elements = Elements.of(statements)
     more = entailed(statements, tables, literals_of(dictionary), POSITION)
-    if not more.is_empty():
-        learn(tables, dictionary)
+    learn(tables, more, dictionary)
     return beside(statements, more, POSITION), elements
 
 
@@ -97,14 +103,17 @@ def stated(statements: pl.DataFrame, elements: Elements) -> pl.DataFrame:
     return statements.filter(kept)
 
 
-def learn(tables: Tables, dictionary: Dictionary) -> None:
+def learn(tables: Tables, more: pl.DataFrame, dictionary: Dictionary) -> None:
     """Have a dictionary know the terms that entailed statements bring."""
-    dictionary.learn(terms_of(tables))
+    if not more.is_empty():
+        dictionary.learn(terms_of(tables, more))
 
 
-def terms_of(tables: Tables) -> pl.DataFrame:
-    """The terms that entailed statements bring."""
-    columns = {ID: list(tables.texts), TEXT: list(tables.texts.values())}
+def terms_of(tables: Tables, more: pl.DataFrame) -> pl.DataFrame:
+    """The terms that entailed statements bring; of them, those of the schema."""
+    used = np.unique(np.concatenate([more[name].to_numpy() for name in (PREDICATE, OBJECT)]))
+    brought = used[np.isin(used, tables.known)].tolist()
+    columns = {ID: brought, TEXT: [tables.texts[each] for each in brought]}
     return pl.DataFrame(columns, schema=TERMS)
 
 

@@ -29,7 +29,7 @@ _ROW, _SUBJECT, _PREDICATE, _OBJECT = "row", "subject", "predicate", "object"
 _NONE: Final = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lookup:
     """What some ids lead to.
 
@@ -102,7 +102,7 @@ class Entailed:
         return self.rows.size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """What follows from statements, by the ids of a seed; a value that is shipped to tasks.
 
@@ -144,6 +144,11 @@ class Tables:
                 shown.update(array.tobytes())
                 shown.update(b"|")
         return shown.hexdigest()[:16]
+
+    @cached_property
+    def known(self) -> Ids:
+        """The ids of the terms that entailed statements may bring."""
+        return np.array(list(self.texts), np.int64)
 
     @property
     def _by_predicate(self) -> tuple[Lookup, ...]:
