@@ -127,14 +127,16 @@ def check(
     queries: Queries, dialect: Dialect = None, settings: Settings = None, schema: Schema = None
 ) -> None:
     """Parse and validate queries, and say which semantics they run with."""
-    from headrace.options import named_file, parsed_query, unsupported  # noqa: PLC0415
+    from headrace.options import parsed_query, schemas_of, unsupported  # noqa: PLC0415
 
     wrong = 0
     with failing():
-        schemas = [named_file(each) for each in schema or []]
+        schemas = schemas_of(schema or [])
     for query in queries:
         try:
             parsed = parsed_query(query, dialect, settings)
+            if schemas is not None:
+                schemas.of(parsed.query, parsed.source)
         except (QueryError, SettingError) as error:
             wrong += 1
             typer.echo(f"{_label(error)}: {error}", err=True)
@@ -142,7 +144,7 @@ def check(
             typer.echo(f"{parsed.source.name}: {summary(parsed)}")
             for note in parsed.notes:
                 typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
-            problem = unsupported(parsed, schemas)
+            problem = unsupported(parsed)
             if problem is not None:
                 typer.echo(_indented(f"note: {problem}"))
     if wrong:

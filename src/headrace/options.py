@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace.algebra.expressions import FunctionCall
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.dialects import EXTENSIONS, Parsed, parse
 from headrace.errors import QueryError, SettingError
+
+if TYPE_CHECKING:
+    from headrace.schemas import Schemas
 
 
 def streams_of(options: list[str]) -> dict[str, list[str]]:
@@ -43,27 +46,17 @@ def named_file(text: str) -> tuple[str | None, Path]:
     return name.removeprefix("<").removesuffix(">"), Path(file)
 
 
-def unsupported(parsed: Parsed, schemas: Sequence[tuple[str | None, Path]] = ()) -> str | None:
-    """What of a right query cannot be run, and why.
-
-    Raises:
-        SettingError: a schema cannot be read.
-    """
+def unsupported(parsed: Parsed) -> str | None:
+    """What of a right query cannot be run, and why."""
     from headrace.functions.table import Functions  # noqa: PLC0415 - it takes time to load
     from headrace.planning.plan import make_plan  # noqa: PLC0415 - likewise
-    from headrace.schemas import Schemas  # noqa: PLC0415 - likewise
 
     for operator in everywhere(parsed.query.pattern):
         for call in (part for each in expressions(operator) for part in parts(each)):
             problem = Functions().problem(call) if isinstance(call, FunctionCall) else None
             if problem is not None:
                 return f"this release cannot run it: {problem}"
-    known = Schemas()
-    for name, path in schemas:
-        known.add(name, path)
     try:
-        if schemas:
-            known.of(parsed.query, parsed.source)
         if parsed.query.is_continuous:
             make_plan(parsed.query, source=parsed.source)
     except QueryError as error:
@@ -71,6 +64,21 @@ def unsupported(parsed: Parsed, schemas: Sequence[tuple[str | None, Path]] = ())
     except SettingError as error:
         return f"it cannot be run so: {error}"
     return None
+
+
+def schemas_of(options: list[str]) -> Schemas | None:
+    """The schemas that `--schema` declares, if there are any.
+
+    Raises:
+        SettingError: one cannot be read.
+    """
+    if not options:
+        return None
+    from headrace.schemas import Schemas  # noqa: PLC0415 - it takes time to load
+
+    schemas = Schemas()
+    schemas.declare(list(map(named_file, options)), (), ())
+    return schemas
 
 
 def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
