@@ -40,14 +40,16 @@ def cases() -> list[Evaluation]:
         return []
     store = ox.Store()
     store.bulk_load(path=str(MANIFEST), format=ox.RdfFormat.TURTLE, base_iri=MANIFEST.as_uri())
+    answer = store.query(
+        "PREFIX qt: <http://www.w3.org/2001/sw/DataAccess/tests/test-query#>"
+        "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>"
+        "SELECT ?query ?regime { ?action qt:query ?query ; ?p ?list ."
+        " ?list rdf:rest*/rdf:first? ?regime FILTER(STRENDS(STR(?p), 'entailmentRegime')) }"
+    )
+    assert isinstance(answer, ox.QuerySolutions)
     for_us = {
         str(row["query"].value)
-        for row in store.query(
-            "PREFIX qt: <http://www.w3.org/2001/sw/DataAccess/tests/test-query#>"
-            "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>"
-            "SELECT ?query ?regime { ?action qt:query ?query ; ?p ?list ."
-            " ?list rdf:rest*/rdf:first? ?regime FILTER(STRENDS(STR(?p), 'entailmentRegime')) }"
-        )
+        for row in answer
         if isinstance(row["regime"], ox.NamedNode) and row["regime"].value in REGIMES
     }
     found = [each for each in evaluations("sparql11", MANIFEST) if each.query.as_uri() in for_us]

@@ -31,9 +31,11 @@ def read_schema(path: Path | str) -> Schema:
         form = format_of_path(path)
         if form is Format.RDF_XML and not _XML.match(data):
             form = Format.TURTLE
-        options = ReadOptions(base=path.resolve().as_uri(), limits=FILE_LIMITS)
+        # Most ontologies are RDF/XML, and whoever runs queries chooses the file, not its data.
+        base = path.resolve().as_uri()
+        options = ReadOptions(base=base, rdf_xml=True, limits=FILE_LIMITS)
         return schema_of(read(data, form, name=str(path), scope=Scope("schema"), options=options))
     except OSError as error:
         raise SettingError(f"cannot read schema {path}: {error.strerror}") from None
     except DataError as error:
-        raise SettingError(f"cannot read schema {path}: {error}") from None
+        raise SettingError(f"cannot read schema {error}") from None

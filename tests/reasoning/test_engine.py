@@ -1,0 +1,182 @@
+"""Engines under a schema: queries come and go, static data are added, nothing else changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace import Engine, QueryError, SettingError, Store
+from headrace.rdf.formats import Format
+from headrace.rdf.reading import read
+
+SCHEMA = """
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<x:Cat> rdfs:subClassOf <x:Animal> . <x:Animal> rdfs:subClassOf <x:Being> .
+<x:feeds> rdfs:range <x:Animal> ; rdfs:subPropertyOf <x:likes> .
+"""
+QUADS = tuple(read(SCHEMA, Format.TURTLE))
+
+
+def asked(pattern: str, extra: str = "") -> str:
+    return f"SELECT ?x FROM STREAM <s> [RANGE 10s STEP 10s] {extra} {{ {pattern} }}"
+
+
+def names(query: object) -> list[list[str]]:
+    found = query.results()  # type: ignore[attr-defined]  # a Query
+    return [sorted(row[0].value for row in each.rows) for each in found]
+
+
+def test_queries_come_and_go_and_the_network_with_them() -> None:
+    engine = Engine(schema=QUADS)
+    stream = engine.stream("s")
+    animals = engine.register(asked("?x a <x:Animal>"), name="animals")
+    stream.push("<x:tom> a <x:Cat> .", at=1_000, syntax="text/turtle")
+    engine.step()
+    before = engine.entailing.tables()
+    beings = engine.register(asked("?x a <x:Being>"), name="beings")
+    stream.push("<x:ann> <x:feeds> <x:kit> .", at=2_000)
+    engine.step()
+    both = engine.entailing.tables()
+    assert before is not None
+    assert both is not None
+    assert before.digest != both.digest
+    animals.remove()
+    stream.push("<x:rex> a <x:Cat> .", at=12_000, syntax="text/turtle")
+    engine.step()
+    after = engine.entailing.tables()
+    assert after is not None
+    assert after.digest not in {before.digest, both.digest}
+    engine.finish()
+    assert names(animals) == []
+    assert names(beings) == [["x:kit"], ["x:rex"]]
+
+
+def test_tables_are_kept_as_long_as_the_same_is_asked_for() -> None:
+    engine = Engine(schema=QUADS)
+    engine.stream("s")
+    engine.register(asked("?x a <x:Animal>"), name="one")
+    tables = engine.entailing.tables()
+    engine.register(asked("?x a <x:Animal> . ?x <x:unknown> ?y"), name="two")
+    engine.remove("two")
+    assert engine.entailing.tables() is not None
+    assert tables is not None
+    assert engine.entailing.tables().digest == tables.digest  # type: ignore[union-attr]  # as said
+
+
+def test_static_data_that_are_added_later_are_entailed_too() -> None:
+    engine = Engine(schema=QUADS)
+    stream = engine.stream("s")
+    query = engine.register(asked("?x <x:seen> ?y . ?x a <x:Being>"))
+    engine.static.load_text("<x:tom> a <x:Cat> .")
+    stream.push("<x:tom> <x:seen> 1 . <x:kit> <x:seen> 2 .", at=1_000, syntax="text/turtle")
+    engine.step()
+    engine.static.load_text("<x:ann> <x:feeds> <x:kit> .")
+    stream.heartbeat(at=11_000)
+    engine.step()
+    engine.finish()
+    assert names(query) == [["x:kit", "x:tom"]]
+    assert len(engine.static) == 2, "what follows is not stored"
+
+
+def test_a_query_without_a_schema_has_no_tables() -> None:
+    engine = Engine()
+    engine.stream("s")
+    engine.register(asked("?x a <x:Animal>"))
+    assert engine.entailing.tables() is None
+    assert engine.around().tables is None
+
+
+def test_a_schema_that_does_not_matter_costs_nothing() -> None:
+    engine = Engine(schema=QUADS)
+    engine.stream("s")
+    engine.register(asked("?x <x:unrelated> ?y"))
+    assert engine.entailing.tables() is None
+
+
+@pytest.mark.parametrize("dialect", ["csparql", "rspql", "cqels"])
+def test_every_dialect_names_a_schema(dialect: str) -> None:
+    texts = {
+        "csparql": asked("?x a <x:Being>", "FROM SCHEMA <x:schema>"),
+        "rspql": "SELECT ?x FROM SCHEMA <x:schema> FROM NAMED WINDOW <w> ON <s>"
+        " [RANGE PT10S STEP PT10S] { WINDOW <w> { ?x a <x:Being> } }",
+        "cqels": "SELECT ?x FROM SCHEMA <x:schema> WHERE { STREAM <s> [RANGE 10s SLIDE 10s]"
+        " { ?x a <x:Being> } }",
+    }
+    engine = Engine(schema={"x:schema": QUADS})
+    stream = engine.stream("s")
+    query = engine.register(texts[dialect], dialect=dialect)
+    stream.push("<x:tom> a <x:Cat> .", at=1_000, syntax="text/turtle")
+    engine.finish()
+    assert [row for each in names(query) for row in each] == ["x:tom"]
+
+
+def test_a_static_graph_is_a_schema_if_it_is_named_so() -> None:
+    engine = Engine()
+    engine.static.load_text(SCHEMA, "x:schema")
+    stream = engine.stream("s")
+    query = engine.register(asked("?x a <x:Being>", "FROM SCHEMA <x:schema>"))
+    stream.push("<x:tom> a <x:Cat> .", at=1_000, syntax="text/turtle")
+    engine.finish()
+    assert names(query) == [["x:tom"]]
+
+
+def test_a_name_without_a_declaration_is_that_of_the_only_schema() -> None:
+    store = Store(schema=QUADS)
+    store.load_text("<x:tom> a <x:Cat> .")
+    text = "SELECT ?x FROM SCHEMA <http://elsewhere/> { ?x a <x:Being> }"
+    assert len(store.query(text).rows) == 1  # type: ignore[union-attr]  # it is a SELECT
+
+
+def test_a_schema_that_is_not_known_is_an_error_that_helps() -> None:
+    with pytest.raises(QueryError, match="did you mean <x:schema>"):
+        Engine(schema={"x:schema": QUADS}).register(asked("?x a ?y", "FROM SCHEMA <x:schemas>"))
+    with pytest.raises(QueryError, match="--schema x:a=FILE"):
+        Store().query("SELECT ?s FROM SCHEMA <x:a> { ?s ?p ?o }")
+
+
+def test_schemas_of_a_run_are_one() -> None:
+    engine = Engine(schema={"x:one": QUADS, "x:other": QUADS[:1]})
+    engine.stream("s")
+    first = engine.register(asked("?x a <x:Being>", "FROM SCHEMA <x:one>"), name="first")
+    with pytest.raises(SettingError, match="'second' and 'first' read their data under different"):
+        engine.register(asked("?x a <x:Being>", "FROM SCHEMA <x:other>"), name="second")
+    first.remove()
+    engine.register(asked("?x a <x:Being>", "FROM SCHEMA <x:other>"), name="second")
+
+
+def test_a_schema_is_a_file_of_any_format(tmp_path: Path) -> None:
+    (tmp_path / "schema.ttl").write_text(SCHEMA)
+    (tmp_path / "schema.owl").write_text(SCHEMA)
+    (tmp_path / "xml.owl").write_text(
+        '<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+        ' xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"><rdfs:Class rdf:about="x:Cat">'
+        '<rdfs:subClassOf rdf:resource="x:Being"/></rdfs:Class></rdf:RDF>'
+    )
+    for name in ("schema.ttl", "schema.owl", "xml.owl"):
+        store = Store(schema=tmp_path / name)
+        store.load_text("<x:tom> a <x:Cat> .")
+        assert len(store.query("SELECT ?x { ?x a <x:Being> }").rows) == 1  # type: ignore[union-attr]
+    with pytest.raises(SettingError, match="cannot read schema"):
+        Store(schema=tmp_path / "missing.ttl")
+    (tmp_path / "wrong.ttl").write_text("<x:a> <x:b>")
+    with pytest.raises(SettingError, match="cannot read schema"):
+        Store(schema=tmp_path / "wrong.ttl")
+
+
+def test_late_and_rejected_elements_are_told_as_they_came() -> None:
+    engine = Engine(schema=QUADS)
+    stream = engine.stream("s")
+    engine.register(asked("?x a ?y"))
+    stream.push("<x:ann> <x:feeds> <x:a> .", at=1_000)
+    stream.push("<x:ann> <x:feeds> <x:b> .", at=25_000)
+    stream.push("<x:ann> <x:feeds> <x:c> .", at=2_000)
+    engine.step()
+    stream.push("<x:ann> <x:feeds> <x:d> .", at=3_000)
+    stream.push("<x:ann> <x:feeds> <x:e> .", at=10**12)
+    engine.finish()
+    late = [[str(quad.object) for quad in each.element.quads] for each in engine.late]
+    assert late == [["<x:c>"], ["<x:d>"]]
+    [rejected] = engine.rejected
+    assert rejected.element is not None
+    assert len(rejected.element.quads) == 1
