@@ -51,12 +51,21 @@ def entailed(
             for name in statements.columns
         ]
     )
+    round_ = bool((subjects[found.rows] == objects[found.rows]).any())
+    if place is not None and not round_ and not tables.recursive and _alone(statements[place]):
+        return frame  # from one statement nothing follows in two ways, nor what it states
     key = [*STATEMENT] if place is None else [place, *STATEMENT]
     once = frame.unique(subset=key, keep="first", maintain_order=True)
     stated = statements.select(key).filter(
         np.isin(statements[PREDICATE].to_numpy(), tables.brought)
     )
     return once.join(stated, on=key, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def _alone(places: pl.Series) -> bool:
+    """Whether each statement is an element of its own."""
+    array = places.to_numpy()
+    return bool((array[1:] > array[:-1]).all())
 
 
 def beside(statements: pl.DataFrame, more: pl.DataFrame, place: str) -> pl.DataFrame:

@@ -194,7 +194,7 @@ def shaped(
     if decoding.tables is not None:
         more = entailed(statements, decoding.tables, literals_among(terms), PLACE)
     if decoding.tables is not None and not more.is_empty():
-        terms = distinct_terms(pl.concat([terms, terms_of(decoding.tables, more)]))
+        terms = _and_also(terms, terms_of(decoding.tables, more))
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
@@ -224,6 +224,17 @@ def shaped(
         ),
         kept,
     )
+
+
+def _and_also(terms: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    """Terms with a few others, each once.
+
+    Raises:
+        DataError: two different terms have the same id.
+    """
+    known = terms.filter(np.isin(terms[ID].to_numpy(), more[ID].to_numpy()))
+    distinct_terms(pl.concat([known, more]))
+    return pl.concat([terms, more.filter(~more[ID].is_in(known[ID].implode()))])
 
 
 def _has_late(read: TimedColumns, delay: int) -> bool:
