@@ -206,10 +206,12 @@ class Engine:
         if self._runner is not None:
             self._fitting.check_streams(plan, self._streams)
             self._take_in()  # so that it sees nothing of what has come before
+        self.entailing.add(plan, self.static.schemas.of(parsed.query, parsed.source))
+        if self._runner is not None:
             self._runner.kernel.register(plan)
         self._queries[name] = query
         self._fitting.add(plan)
-        self.entailing.add(plan, self.static.schemas.of(parsed.query, parsed.source))
+        self.static.schemas.is_fixed = True
         return query
 
     def remove(self, name: str) -> None:

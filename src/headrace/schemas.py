@@ -46,6 +46,7 @@ class Schemas:
             SettingError: a file cannot be read.
         """
         self._graph = graph or (lambda _name: ())
+        self.is_fixed = False
         self._named: dict[str, Schema] = {}
         self._unnamed: Schema | None = None
         self._of: dict[tuple[Iri, ...], Schema] = {}
@@ -56,7 +57,13 @@ class Schemas:
             self.add(None, given)
 
     def add(self, name: str | None, source: SchemaSource) -> None:
-        """Declare a schema, or more of one; no name is that of queries that name none."""
+        """Declare a schema, or more of one; no name is that of queries that name none.
+
+        Raises:
+            SettingError: it cannot be read, or queries run under what was declared before.
+        """
+        if self.is_fixed:
+            raise SettingError("schemas are declared before queries are registered")
         new = _read(source)
         if name is None:
             self._unnamed = new if self._unnamed is None else self._unnamed.and_also(new)
@@ -143,33 +150,41 @@ class Entailing:
         self._dictionary = dictionary
         self._schema: Schema | None = None
         self._asked: dict[str, Asked] = {}
+        self._together: Asked | None = None
         self._known: tuple[Asked, Tables | None] | None = None
-        self._changed = False
         self._static: tuple[pl.DataFrame, Tables, pl.DataFrame] | None = None
 
     def add(self, plan: Plan, schema: Schema | None) -> None:
-        """Take in a query with its schema, which is that of the others."""
+        """Take in a query with its schema, which is that of the others.
+
+        Raises:
+            SettingError: what follows would be more than can be held.
+        """
         if schema is None:
             return
-        self._schema = schema
-        self._asked[plan.name] = asked_by(plan.pattern, plan.query.form)
-        self._changed = True
+        if schema is not self._schema:
+            self._schema, self._known = schema, None
+        asked = asked_by(plan.pattern, plan.query.form)
+        if asked.classes is None or asked.is_everything:
+            effects_of(schema, asked)  # who asks for everything is told now if that is too much
+        self._asked[plan.name] = asked
+        if self._together is not None:
+            self._together = self._together.and_also(asked)
 
     def remove(self, name: str) -> None:
         """Let a query go."""
         if self._asked.pop(name, None) is not None:
-            self._changed = True
+            self._together = None
 
     def tables(self) -> Tables | None:
         """What follows for what all queries ask for; none if nothing does."""
         if self._schema is None or not self._asked:
             return None
-        if self._changed or self._known is None:
-            asked = reduce(Asked.and_also, self._asked.values())
-            if self._known is None or self._known[0] != asked:
-                effects = effects_of(self._schema, asked)
-                self._known = (asked, compiled(effects, self._dictionary.seed))
-            self._changed = False
+        if self._together is None:
+            self._together = reduce(Asked.and_also, self._asked.values())
+        if self._known is None or self._known[0] != self._together:
+            effects = effects_of(self._schema, self._together)
+            self._known = (self._together, compiled(effects, self._dictionary.seed))
         return self._known[1]
 
     def with_entailed(self, static: pl.DataFrame) -> pl.DataFrame:

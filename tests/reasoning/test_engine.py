@@ -180,3 +180,40 @@ def test_late_and_rejected_elements_are_told_as_they_came() -> None:
     [rejected] = engine.rejected
     assert rejected.element is not None
     assert len(rejected.element.quads) == 1
+
+
+def test_schemas_are_declared_before_queries() -> None:
+    engine = Engine(schema=QUADS)
+    engine.stream("s")
+    engine.register(asked("?x a <x:Animal>"))
+    with pytest.raises(SettingError, match="before queries are registered"):
+        engine.static.schemas.add(None, QUADS)
+
+
+def test_a_schema_of_which_too_much_follows_is_refused_at_registration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headrace.reasoning.effects._MOST", 3)
+    engine = Engine(schema=QUADS)
+    engine.stream("s")
+    with pytest.raises(SettingError, match="ask for classes and properties by name"):
+        engine.register(asked("?x a ?y"))
+    assert not engine.queries
+    engine.register(asked("?x a <x:Animal>"))
+
+
+def test_queries_of_one_shape_are_one_under_a_schema_too() -> None:
+    chain = "".join(f"<x:C{at}> rdfs:subClassOf <x:C{at + 1}> ." for at in range(40))
+    head = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+    engine = Engine(schema=read(f"{head} {chain}", Format.TURTLE))
+    stream = engine.stream("s")
+    pattern = "?x a <x:C{at}> . ?x <x:seen> ?y"
+    queries = [engine.register(asked(pattern.replace("{at}", str(at)))) for at in range(41)]
+    for at in range(0, 40, 5):
+        text = f"<x:n{at}> a <x:C{at}> ; <x:seen> {at} ."
+        stream.push(text, at=1_000, syntax="text/turtle")
+    engine.finish()
+    assert max(map(len, engine.shared)) == 41
+    for at, query in enumerate(queries):
+        expected = sorted(f"x:n{lower}" for lower in range(0, 40, 5) if lower <= at)
+        assert names(query) == [expected]

@@ -88,6 +88,8 @@ def effects_of(schema: Schema, asked: Asked) -> Effects:
         for name, found in zip(_BY_PROPERTY, walk.found(property_), strict=True):
             if found:
                 tables[name][property_] = found
+                above.pairs += len(found)
+        above.check()
     classes = {each: above.strictly(each) for each in steps(between)}
     return Effects(
         **tables,
@@ -105,7 +107,7 @@ class _Above:
         self._up = up
         self._asked = asked.classes
         self._known: dict[Node, tuple[Node, ...]] = {}
-        self._pairs = 0
+        self.pairs = 0
 
     def __call__(self, node: Node) -> tuple[Node, ...]:
         """A class and those above it."""
@@ -114,13 +116,22 @@ class _Above:
             asked = self._asked
             kept = tuple(each for each in found if asked is None or each in asked)
             self._known[node] = kept
-            self._pairs += len(kept)
-            if self._pairs > _MOST:
-                raise SettingError(
-                    f"the schema entails more than {_MOST:,} pairs of classes, which cannot be "
-                    "held; ask for classes by name instead of by a variable"
-                )
+            self.pairs += len(kept)
+            self.check()
         return self._known[node]
+
+    def check(self) -> None:
+        """Refuse a schema of which too much would have to be held.
+
+        Raises:
+            SettingError: saying what to do.
+        """
+        if self.pairs > _MOST:
+            raise SettingError(
+                f"under the schema more than {_MOST:,} pairs of classes or properties follow from "
+                "each other, which cannot be held; ask for classes and properties by name instead "
+                "of by a variable"
+            )
 
     def strictly(self, node: Node) -> tuple[Node, ...]:
         """Those above a class."""
