@@ -53,7 +53,7 @@ def decoded(decoding: Decoding, *texts: bytes) -> Columns:
 
 
 def test_messages_are_entailed_and_told_as_they_came(decoding: Decoding) -> None:
-    columns = decoded(decoding, b"<x:ann> <x:feeds> <x:tom> .", b"<x:ann> <x:feeds> 'nobody' .")
+    columns = decoded(decoding, b"<x:ann> <x:feeds> <x:tom> .", b'<x:ann> <x:feeds> "nobody" .')
     assert columns.statements[ENTAILED].to_list() == [False, True, False]
     assert columns.elements[SIZE].to_list() == [1, 1]
     animal = term_id(Iri("x:Animal"), 1)
