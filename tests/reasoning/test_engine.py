@@ -217,3 +217,18 @@ def test_queries_of_one_shape_are_one_under_a_schema_too() -> None:
     for at, query in enumerate(queries):
         expected = sorted(f"x:n{lower}" for lower in range(0, 40, 5) if lower <= at)
         assert names(query) == [expected]
+
+
+def test_answers_are_equal_on_every_runner(tmp_path: Path) -> None:
+    lines = [f"{at * 1000}\t<x:ann> <x:feeds> <x:n{at % 5}> .\n" for at in range(1, 21)]
+    (tmp_path / "s.tnq").write_text("".join(lines))
+    every = [f"x:n{at}" for at in range(5)]
+    for runner, partitions in ((None, 1), ("inline", 1), ("inline", 2)):
+        engine = Engine(schema=QUADS)
+        engine.static.load_text("<x:bob> <x:feeds> <x:n7> . <x:n3> a <x:Cat> .")
+        engine.stream("s", source=str(tmp_path / "s.tnq"))
+        liked = engine.register(asked("<x:ann> <x:likes> ?x . ?x a <x:Being>"), name="liked")
+        cats = engine.register(asked("?x a <x:Being> . ?x a <x:Cat>"), name="cats")
+        engine.run(once=True, runner=runner, partitions=partitions)
+        assert names(liked) == [every, every]
+        assert names(cats) == [["x:n3"], ["x:n3"]]

@@ -23,7 +23,7 @@ from tests.reasoning.social_media import (
     iri,
     n_triples,
 )
-from tests.shared import DATA, needs_data
+from tests.shared import DATA, ROOT, needs_data
 
 MATCH = (iri("twd:tweet456"), iri("fb:post123"), iri("foaf:JohnDoe"))
 BSBM = DATA / "sparkwave" / "spark-wave" / "src" / "test" / "resources" / "BSBM"
@@ -67,6 +67,21 @@ def test_the_same_person_talks_about_the_same_place() -> None:
         twitter.push(n_triples(tweet), at=2000 + number)
     engine.finish()
     assert [each.rows for each in query.results()] == [(MATCH,)] * 5
+
+
+@needs_data("fixtures")
+def test_the_query_as_printed_matches_when_the_last_triple_comes() -> None:
+    engine = Engine(schema=ONTOLOGY)
+    friends = "http://foaf.example.org/friends.rdf"
+    engine.static.load_text(n_triples(*STATIC), friends)
+    facebook, twitter = engine.stream(FACEBOOK), engine.stream(TWITTER)
+    printed = ROOT / "examples" / "papers" / "sparkwave-4b-same-place.sparkwave"
+    query = engine.register(printed.read_text("utf-8"), dialect="sparkwave")
+    for number, (post, tweet) in enumerate(zip(POSTS, TWEETS, strict=True)):
+        facebook.push(n_triples(post), at=1000 + number)
+        twitter.push(n_triples(tweet), at=2000 + number)
+    engine.finish()
+    assert [(each.at, each.rows) for each in query.results()] == [(2_001_000, (MATCH,))]
 
 
 @needs_data("fixtures")
