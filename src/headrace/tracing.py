@@ -17,7 +17,7 @@ from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.rdf.terms import Iri, Quad, Term, Triple
 from headrace.rdf.times import iso_text
-from headrace.reasoning.derivation import Rules, Step
+from headrace.reasoning.derivation import OF_EVERYTHING, Rules, Step
 from headrace.reasoning.schema import Schema
 from headrace.sources import files_named, interleaved
 
@@ -75,8 +75,10 @@ def causes(
         HeadraceError: something cannot be read.
     """
     rules = Rules(schema or Schema())
+    # Only where types follow from types may the subject be a class of the schema alone.
+    anywhere = rules.schema.links_type or goal.object in OF_EVERYTHING
     found: list[Cause] = []
-    for cause in _candidates(goal, streams, static):
+    for cause in _candidates(None if anywhere else goal.subject, streams, static):
         steps = rules.derivation(cause.statement.triple, goal)
         if steps is not None:
             found.append(Cause(cause.statement, steps, cause.stream, cause.time))
@@ -85,13 +87,15 @@ def causes(
     return found
 
 
-def _candidates(goal: Triple, streams: Sequence[str], static: Sequence[str]) -> Iterator[Cause]:
-    """The statements that have a term of a triple where it may have come from."""
+def _candidates(
+    term: Term | None, streams: Sequence[str], static: Sequence[str]
+) -> Iterator[Cause]:
+    """The statements that speak of a term, or all."""
     engine = Engine()
     for graph, path in map(named_file, static):
         engine.static.load(path, graph)
     dictionary = engine.static.dictionary
-    for quad, _ in _among(engine.static.quads, goal, dictionary):
+    for quad, _ in _among(engine.static.quads, term, dictionary):
         yield Cause(quad, ())
     given = streams_of(list(streams))
     for iri in given:
@@ -104,17 +108,18 @@ def _candidates(goal: Triple, streams: Sequence[str], static: Sequence[str]) -> 
     for feed, piece in interleaved(files, feeds):
         piece.push(engine.runner, feed)
         while feed.pending:
-            for quad, time in _among(feed.pending.pop(0), goal, dictionary):
+            for quad, time in _among(feed.pending.pop(0), term, dictionary):
                 yield Cause(quad, (), feed.stream.value, time)
 
 
 def _among(
-    statements: pl.DataFrame, goal: Triple, dictionary: Dictionary
+    statements: pl.DataFrame, term: Term | None, dictionary: Dictionary
 ) -> Iterator[tuple[Quad, int | None]]:
-    """Statements that speak of the subject of a triple, in whatever place."""
-    subject = dictionary.encode(goal.subject)
-    places = [pl.col(name) == subject for name in (SUBJECT, PREDICATE, OBJECT)]
-    chosen = statements.filter(pl.any_horizontal(places))
+    """Statements that speak of a term, in whatever place, or all."""
+    chosen = statements
+    if term is not None:
+        places = [pl.col(name) == dictionary.encode(term) for name in (SUBJECT, PREDICATE, OBJECT)]
+        chosen = statements.filter(pl.any_horizontal(places))
     terms = [dictionary.terms(chosen[name]) for name in STATEMENT]
     times: Sequence[int | None] = [None] * chosen.height
     if TIME in chosen.columns:

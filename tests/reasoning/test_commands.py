@@ -112,6 +112,8 @@ def test_explain_says_why_a_triple_holds(folder: Path) -> None:
     )
     assert [len(cause["steps"]) for cause in found["causes"]] == [1, 1]
     assert found["causes"][1]["at"] == 1000
+    general = "<x:Cat> a <http://www.w3.org/2000/01/rdf-schema#Resource>"
+    assert "by rdfs4b" in call("explain", QUERY, *options, "--why", general).output
     assert call("explain", QUERY, *options, "--why", "no triple").exit_code == 2
     assert call("explain", QUERY, "--why", FED).exit_code == 2
 

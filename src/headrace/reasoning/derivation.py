@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from headrace.rdf.terms import Iri, Literal, Term, Triple
 from headrace.rdf.vocabulary import (
@@ -20,7 +21,9 @@ from headrace.rdf.vocabulary import (
 from headrace.reasoning.closure import RESOURCE, inverses, steps, sub_classes, sub_properties
 from headrace.reasoning.schema import TYPE, Node, Schema
 
-_PROPERTY = Iri(RDF_PROPERTY)
+_PROPERTY: Final = Iri(RDF_PROPERTY)
+OF_EVERYTHING: Final = (RESOURCE, _PROPERTY)
+"""The classes of whatever is spoken of, which follow only for who asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Rules:
         """
         came: dict[Triple, tuple[Triple, Step] | None] = {cause: None}
         waiting = [cause]
-        general = goal.predicate == TYPE and goal.object in (RESOURCE, _PROPERTY)
+        general = goal.predicate == TYPE and goal.object in OF_EVERYTHING
         for triple in waiting:
             if triple == goal:
                 return tuple(_way(goal, came))
