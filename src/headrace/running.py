@@ -62,6 +62,8 @@ class Job:
         pieces: how many pieces of files a batch takes; no limit if zero.
         interval: seconds from batch to batch, in a run that does not end.
         metrics: where metrics can be seen: files, or ports of this machine.
+        schemas: files of the schema that queries read their data under, and of those that FROM
+            SCHEMA names.
     """
 
     queries: Sequence[Parsed]
@@ -81,6 +83,7 @@ class Job:
     pieces: int = 8
     interval: float = INTERVAL
     metrics: Sequence[str] = ()
+    schemas: Sequence[tuple[str | None, Path]] = ()
 
     def sources(self) -> dict[str, list[Declared]]:
         """What each stream is read from."""
@@ -155,7 +158,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
         hearing = _Hearing(deployment.layout, voice, watchers, plans)
-        around = _Around(engine.around(), static, voice.note)
+        around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
         hearing.at_work = True
@@ -230,6 +233,8 @@ def prepared(job: Job, seed: int = 0) -> Engine:
         live=not job.once,
         seed=seed,
     )
+    queries = (parsed.query for parsed in job.queries)
+    engine.static.schemas.declare(job.schemas, job.static, queries)
     for iri in job.streams:
         engine.stream(iri)
     for number, parsed in enumerate(job.queries, 1):
@@ -241,8 +246,9 @@ def prepared(job: Job, seed: int = 0) -> Engine:
 class _Around:
     """What queries share, with the static data as they are when a batch begins."""
 
-    def __init__(self, around: Around, static: StaticFiles, note: Callable[[str], None]) -> None:
-        self._around = around
+    def __init__(self, engine: Engine, static: StaticFiles, note: Callable[[str], None]) -> None:
+        self._around = engine.around()
+        self._entailing = engine.entailing
         self._static = static
         self._note = note
         self._version = ""
@@ -257,9 +263,12 @@ class _Around:
             if self._version:
                 self._note(f"static data have changed: {found.quads.height:,} statements now")
             self._around.dictionary.learn(found.terms)
-            self._around = replace(self._around, static=Quads(found.quads))
+            entailed = self._entailing.with_entailed(found.quads)
+            self._around = replace(self._around, static=Quads(entailed))
             self._version = found.version
-        return self._version, self._around
+        tables = self._around.tables
+        under = "" if tables is None else f"-{tables.digest}"
+        return f"{self._version}{under}", self._around
 
 
 def notes(job: Job, static: StaticFiles) -> Iterator[str]:
@@ -303,6 +312,7 @@ def _setup(
         clock=None if job.once else _now,
         live=not job.once,
         partitions=job.partitions,
+        tables=engine.entailing.tables(),
         allowed=Allowed(deployment.seed, functions=engine.static.functions, seconds=job.timeout),
     )
 
