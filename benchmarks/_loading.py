@@ -70,7 +70,7 @@ def main() -> None:
     encoding = perf_counter() - began
     store = Store(seed=SEED)
     began = perf_counter()
-    store.add_encoded(data.quads, data.terms)
+    store.use(data)
     triples = data.quads.height
     del data
     learning = perf_counter() - began

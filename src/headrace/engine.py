@@ -29,7 +29,6 @@ from headrace.inline import (
     StreamFeed,
 )
 from headrace.kernel.budget import Budget
-from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around, InstantError
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.overload import Paces, check_live
@@ -296,7 +295,7 @@ class Engine:
             return Budget(self._max_rows, deadline, time.monotonic)
 
         return Around(
-            self.static.dictionary, Quads(self.static.quads), ask, self.static.functions, budget
+            self.static.dictionary, self.static.statements, ask, self.static.functions, budget
         )
 
     def start(self) -> None:
@@ -378,7 +377,7 @@ class Engine:
             deployment = stack.enter_context(
                 open_deployment(Path(folder), self.static.dictionary.seed)
             )
-            around = Refreshing(self.around(), lambda: self.static.quads)
+            around = Refreshing(self.around(), lambda: self.static.statements)
             sink = ReportSink(self._deliver)
             setup = setup_of(
                 deployment,
@@ -434,8 +433,8 @@ class Engine:
     def _refresh(self) -> None:
         """Take over static data that have been added since the last step."""
         kernel = self.runner.kernel
-        if kernel.around.static.frame is not self.static.quads:
-            kernel.around = replace(kernel.around, static=Quads(self.static.quads))
+        if kernel.around.static is not self.static.statements:
+            kernel.around = replace(kernel.around, static=self.static.statements)
 
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""

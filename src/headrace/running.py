@@ -18,7 +18,6 @@ from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
 from headrace.kernel.columns import GRAPH
-from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
@@ -256,8 +255,8 @@ class _Around:
         if found.version != self._version:
             if self._version:
                 self._note(f"static data have changed: {found.quads.height:,} statements now")
-            self._around.dictionary.learn(found.terms)
-            self._around = replace(self._around, static=Quads(found.quads))
+            lasting = self._around.dictionary.adopt(found.terms)
+            self._around = replace(self._around, static=found.statements(lasting=lasting))
             self._version = found.version
         return self._version, self._around
 

@@ -25,8 +25,10 @@ from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import GRAPH, QUADS
+from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.surroundings import Surroundings
+from headrace.pipeline.static import StaticData
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
@@ -64,7 +66,7 @@ class Store:
             seed: of the ids of its terms.
         """
         self._dictionary = Dictionary(seed)
-        self._quads = QUADS.to_frame()
+        self._statements = Quads(QUADS.to_frame())
         self._client = EndpointClient(services or ServiceConfig())
         self._functions = functions or Functions()
         self._max_rows = max_rows
@@ -92,7 +94,12 @@ class Store:
     @property
     def quads(self) -> pl.DataFrame:
         """Its statements as columns of ids."""
-        return self._quads
+        return self._statements.frame
+
+    @property
+    def statements(self) -> Quads:
+        """Its statements as patterns are matched against them."""
+        return self._statements
 
     @property
     def functions(self) -> Functions:
@@ -105,7 +112,7 @@ class Store:
 
     def __len__(self) -> int:
         """How many statements there are."""
-        return self._quads.height
+        return self.quads.height
 
     def load(self, path: Path | str, graph: str | None = None) -> list[DataError]:
         """Load a file into the default graph or a named one; what cannot be read is returned.
@@ -144,19 +151,29 @@ class Store:
 
     def has_graph(self, name: str) -> bool:
         """Whether there is a statement in a named graph."""
-        return self._dictionary.encode(Iri(name)) in self._quads[GRAPH]
+        return self._dictionary.encode(Iri(name)) in self.quads[GRAPH]
 
     def add(self, quads: Iterable[Quad], on_error: OnError = None) -> None:
         """Add statements; one that cannot be told from another is an error, or only reported."""
         new = self._dictionary.encode_quads(quads, on_error)
-        self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
+        self._take(new)
 
     def add_encoded(self, quads: pl.DataFrame, terms: pl.DataFrame) -> None:
         """Add statements as columns of ids of its seed, and the terms that they stand for."""
         self._dictionary.learn(terms)
-        new = quads.select(*QUADS)
-        both = new if self._quads.is_empty() else pl.concat([self._quads, new])
-        self._quads = both.unique(maintain_order=True)
+        self._take(quads.select(*QUADS))
+
+    def _take(self, new: pl.DataFrame) -> None:
+        both = new if self.quads.is_empty() else pl.concat([self.quads, new])
+        self._statements = Quads(both.unique(maintain_order=True))
+
+    def use(self, data: StaticData) -> None:
+        """Have encoded data of its seed in place of all that was there, where they lie.
+
+        What follows from them is kept with them, until something else is added.
+        """
+        lasting = self._dictionary.adopt(data.terms)
+        self._statements = data.statements(lasting=lasting)
 
     def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
         """Answer a SPARQL query.
@@ -227,4 +244,4 @@ class Store:
             moment=lambda _instant: stamp,
             service=self.services(),
         )
-        return answer(query, self._quads, around)
+        return answer(query, self.quads, around)
