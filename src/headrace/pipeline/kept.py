@@ -33,7 +33,7 @@ MOST_BYTES: Final = 32 << 30
 _BLOCK: Final = 1 << 22
 _LEFT: Final = 3600.0
 """After so many seconds, columns without a note are what somebody has left behind."""
-_COLUMNS, _NOTE = ".arrow", ".json"
+_COLUMNS, _NOTE = ".arrow", ".table"
 
 
 @dataclass(frozen=True, slots=True)
