@@ -148,6 +148,8 @@ class Quads:
 
     @cached_property
     def _by_predicate(self) -> dict[tuple[object, ...], pl.DataFrame]:
+        if self.frame.is_empty():
+            return {}
         places = np.flatnonzero(self._predicates[1:] != self._predicates[:-1]) + 1
         starts = [0, *places.tolist(), self.frame.height]
         found = self._predicates[starts[:-1]].tolist()
