@@ -23,10 +23,13 @@ class KeptTable:
     Attributes:
         frame: its columns; they stay where they are for as long as somebody has them.
         note: what else is known of it.
+        checksum: of what is kept, by which what follows from its rows is known to be of it; none if
+            it could not be kept.
     """
 
     frame: pl.DataFrame
     note: Mapping[str, Any] = field(default_factory=dict)
+    checksum: str | None = None
 
 
 class Keeper(Protocol):

@@ -104,7 +104,8 @@ class MappedLookup:
             table: the table.
             names: what its columns are called here, by what they are called there.
         """
-        self.keeper, self.key = keeper, key
+        # Another table of that name may have its rows in another order.
+        self.keeper, self.key = keeper, f"{key} {table.checksum}"
         self.frame = table.frame.rename(dict(names))
         self._own = {here: there for there, here in names.items()}
         self._names = dict(names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -175,8 +176,11 @@ class Matching:
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 
+        # What is kept as tables need not be remembered as solutions too.
+        alone = data if data.quads.keeper is None else replace(data, quads=Quads(data.quads.frame))
+
         def solve(part: StaticPart) -> Solutions:
-            return evaluate(part.operator, data, surroundings)
+            return evaluate(part.operator, alone, surroundings)
 
         def meets(condition: Expression, solutions: Solutions) -> pl.Series:
             return holds(condition, solutions, data, surroundings)

@@ -264,7 +264,7 @@ def _looked_up(
     budget.check(table.frame.height, "a static part")
     here = {**called.names, _ROW: f"{_HIDDEN_ROW}{number}"}
     names = {there: here[there] for there in table.frame.columns}
-    if table.frame.height < keeper.least:
+    if table.checksum is None or table.frame.height < keeper.least:
         return Lookup(table.frame.rename(names))
     return MappedLookup(keeper, _table(called, number), table, names)
 

@@ -83,7 +83,7 @@ class KeptTables:
             return None
         with suppress(OSError):  # somebody may have removed it; we have it all the same
             os.utime(path)
-        found = KeptTable(frame, said["note"])
+        found = KeptTable(frame, said["note"], said["checksum"])
         self._open[name] = found
         return found
 
@@ -96,28 +96,31 @@ class KeptTables:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(columns, frame)
-            size = columns.stat().st_size
+            size, checksum = columns.stat().st_size, _checksum(columns)
             said = {
                 "format": FORMAT,
                 "key": key,
                 "columns": columns.name,
                 "size": size,
-                "checksum": _checksum(columns),
+                "checksum": checksum,
                 "note": dict(note or {}),
             }
             draft = columns.with_suffix(".draft")
             draft.write_bytes(sealed(said))
             before = _read_note(self.folder / f"{name}{_NOTE}")
             draft.replace(self.folder / f"{name}{_NOTE}")
-        except OSError as error:
-            columns.unlink(missing_ok=True)
-            self.problem = f"cannot keep tables in {self.folder}: {error.strerror or error}"
+        except (OSError, pl.exceptions.PolarsError) as error:
+            with suppress(OSError):
+                columns.unlink(missing_ok=True)
+            self.problem = f"cannot keep tables in {self.folder}: {error}"
             return KeptTable(frame, dict(note or {}))
         self.problem = None
         if before is not None:
             (self.folder / str(before["columns"])).unlink(missing_ok=True)
         mapped = _mapped(columns, size, None)
-        found = KeptTable(frame if mapped is None else mapped, dict(note or {}))
+        if mapped is None:
+            return KeptTable(frame, dict(note or {}))
+        found = KeptTable(mapped, dict(note or {}), checksum)
         self._open[name] = found
         self.tidy()
         return found
