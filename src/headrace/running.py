@@ -162,7 +162,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             voice.note(note)
 
         def ready(runner: Runner) -> None:
-            static.encode = runner.encode
+            static.encode, static.tasks = runner.encode, runner.tasks
             for note in notes(job, static):
                 voice.note(note)
 

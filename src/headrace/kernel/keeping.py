@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import polars as pl
 
-from headrace.algebra.expressions import Exists, FunctionCall
+from headrace.algebra.expressions import Exists, FunctionCall, Variable
 from headrace.algebra.notation import NotationError, numbered, show
-from headrace.algebra.operators import Operator, Service, Window
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Extend,
+    Group,
+    Operator,
+    Service,
+    Values,
+    Window,
+)
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.dependence import is_local
+from headrace.rdf.ids import TermId
 from headrace.rdf.vocabulary import XSD
 
 
@@ -30,6 +40,23 @@ class KeptTable:
     frame: pl.DataFrame
     note: Mapping[str, Any] = field(default_factory=dict)
     checksum: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pattern whose solutions in static data are asked for.
+
+    Attributes:
+        operator: the pattern.
+        default: the graphs that are the default graph.
+        named: the named graphs that are seen.
+        rows: how many rows any step may make.
+    """
+
+    operator: Operator
+    default: tuple[TermId | None, ...]
+    named: tuple[TermId, ...] | None
+    rows: int
 
 
 class Keeper(Protocol):
@@ -50,6 +77,9 @@ class Keeper(Protocol):
         self, key: str, frame: pl.DataFrame, note: Mapping[str, Any] | None = None
     ) -> KeptTable:
         """Keep a table; what comes back is used in its place."""
+
+    def solved(self, asked: Asked) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+        """Solutions that others find, and terms that are new; none if they are found here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +123,24 @@ def _is_foreign(part: object) -> bool:
 
 
 _ONE_LINE: Final = 1 << 60
+
+
+def is_a_scan(operator: Operator) -> bool:
+    """Whether a look at the statements with one predicate is all there is to it."""
+    return isinstance(operator, Bgp) and len(operator.patterns) == 1
+
+
+def computed(operator: Operator) -> Iterator[Variable]:
+    """The variables whose terms come from the query."""
+    for each in everywhere(operator):
+        match each:
+            case Extend(_, variable, _):
+                yield variable
+            case Values(variables, _):
+                yield from variables
+            case Group(_, _, aggregates):
+                yield from (variable for variable, _ in aggregates)
+            case Annotate(_, annotations):
+                yield from (annotation.variable for annotation in annotations)
+            case _:
+                pass

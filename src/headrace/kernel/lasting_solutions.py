@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from headrace.algebra.operators import Bgp, Operator
+from headrace.algebra.operators import Operator
 from headrace.algebra.scope import possible
 from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.data import Data, Quads
-from headrace.kernel.keeping import Keeper, KeptTable, named
+from headrace.kernel.keeping import Keeper, KeptTable, is_a_scan, named
 from headrace.kernel.scan import Wanted
 from headrace.kernel.solutions import Solutions
 
@@ -36,7 +36,7 @@ def solutions_kept(
     # Nothing within such a pattern is kept apart, in memory or elsewhere.
     alone = replace(data, quads=Quads(data.quads.frame))
     called = None
-    if not wanted.stamped and wanted.share is None and not _is_a_scan(operators):
+    if not wanted.stamped and wanted.share is None and not _are_a_scan(operators):
         called = _called(data, operators, wanted)
     if called is None:
         return find(alone)
@@ -51,10 +51,8 @@ def solutions_kept(
     return _keep(keeper, key, names, found)
 
 
-def _is_a_scan(operators: Sequence[Operator]) -> bool:
-    """Whether a look at the statements with one predicate is all there is to it."""
-    first = operators[0]
-    return len(operators) == 1 and isinstance(first, Bgp) and len(first.patterns) == 1
+def _are_a_scan(operators: Sequence[Operator]) -> bool:
+    return len(operators) == 1 and is_a_scan(operators[0])
 
 
 def _called(

@@ -14,15 +14,13 @@ from typing import Any, Final, Protocol
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.algebra.operators import Annotate, Extend, Group, Operator, Values
 from headrace.algebra.scope import possible
-from headrace.algebra.walk import everywhere
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID, INSTANT, TERMS, TEXT, column
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import join, join_size
-from headrace.kernel.keeping import Keeper, KeptTable, named
+from headrace.kernel.keeping import Keeper, KeptTable, computed, named
 from headrace.kernel.lookup import Lookup
 from headrace.kernel.mapped import BY, MappedLookup
 from headrace.kernel.solutions import Solutions, complete
@@ -274,26 +272,10 @@ def _terms(wish: Wish, frames: Sequence[pl.DataFrame], dictionary: Dictionary) -
     names = {
         _here(variable, dict(part.names))
         for part in wish.parts
-        for variable in _computed(part.operator)
+        for variable in computed(part.operator)
     }
     ids = [frame[name].unique() for frame in frames for name in frame.columns if name in names]
     if not ids:
         return TERMS.to_frame()
     every = pl.concat([each.alias(ID) for each in ids]).unique().drop_nulls()
     return pl.DataFrame([every, dictionary.texts(every).alias(TEXT)])
-
-
-def _computed(operator: Operator) -> Iterator[Variable]:
-    """The variables whose terms come from the query."""
-    for each in everywhere(operator):
-        match each:
-            case Extend(_, variable, _):
-                yield variable
-            case Values(variables, _):
-                yield from variables
-            case Group(_, _, aggregates):
-                yield from (variable for variable, _ in aggregates)
-            case Annotate(_, annotations):
-                yield from (annotation.variable for annotation in annotations)
-            case _:
-                pass

@@ -125,6 +125,11 @@ class KeptTables:
         self.tidy()
         return found
 
+    def place(self, key: str) -> Path | None:
+        """The file with the columns of a table, for who maps it too."""
+        said = _read_note(self.folder / f"{_name(key)}{_NOTE}")
+        return None if said is None else self.folder.absolute() / str(said["columns"])
+
     def tidy(self, most: int | None = None) -> int:
         """Remove what was not asked for the longest until the rest is small enough; how much."""
         limit = self.most if most is None else most

@@ -10,12 +10,10 @@ from __future__ import annotations
 import mmap
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from shutil import rmtree
 from typing import Final
 from uuid import uuid4
 
@@ -29,9 +27,9 @@ from headrace.kernel.dictionary import Dictionary, in_id_order
 from headrace.kernel.keeping import KeptTable
 from headrace.kernel.values import VALUES, values
 from headrace.pipeline.cutting import PIECE, cut
-from headrace.pipeline.keeper import Cache, VersionKeeper
+from headrace.pipeline.keeper import Cache, VersionKeeper, scratch, statements_of, terms_of
 from headrace.pipeline.recognised import FileState, Recognised, Seen
-from headrace.pipeline.tables import unwritable
+from headrace.pipeline.static_parts import Tasks
 from headrace.rdf.columns import read_timed_columns
 from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.files import content
@@ -47,9 +45,6 @@ _COMMENT: Final = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 _LOOK: Final = 1.0
 """Seconds from one look at the files to the next."""
 _TRIES: Final = 5
-_SCRATCH: Final = "encoding-"
-_LEFT: Final = 86_400.0
-"""After so many seconds, pieces are what a run that has crashed has left behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +191,7 @@ class StaticFiles:
         self.cache = folder if isinstance(folder, Cache) else Cache(folder)
         self.seed = seed
         self.encode: Encode = encode or encode_in_turn
+        self.tasks: Tasks | None = None
         self.data: StaticData | None = None
         self.problem: str | None = None
         self._looked = float("-inf")
@@ -260,17 +256,18 @@ class StaticFiles:
         return digest.hexdigest()
 
     def _kept(self, version: str) -> StaticData | None:
-        quads = self.cache.tables.get(_quads_of(version))
-        terms = self.cache.tables.get(_terms_of(version))
+        quads = self.cache.tables.get(statements_of(version))
+        terms = self.cache.tables.get(terms_of(version))
         return None if quads is None or terms is None else self._data(version, quads, terms)
 
     def _data(self, version: str, quads: KeptTable, terms: KeptTable) -> StaticData:
         keeper = VersionKeeper(self.cache, version, self.seed, quads, terms)
+        keeper.tasks = self.tasks
         return StaticData(version, quads.frame, terms.frame, keeper)
 
     def _encoded(self, seen: Sequence[Seen], version: str) -> StaticData | None:
         """Encode all files, and keep what they say; nothing if they were changed meanwhile."""
-        with self._scratch() as folder:
+        with scratch(self.cache.folder) as folder:
             pieces = [
                 piece
                 for number, each in enumerate(self.files)
@@ -281,11 +278,11 @@ class StaticFiles:
                 return None
             quads = pl.read_parquet(sorted(folder.glob("quads-*.parquet"))).select(*QUADS)
             quads = quads.unique(maintain_order=True).sort(PREDICATE, maintain_order=True)
-            kept_quads = self.cache.tables.put(_quads_of(version), quads)
+            kept_quads = self.cache.tables.put(statements_of(version), quads)
             del quads
             terms = _once(pl.read_parquet(sorted(folder.glob("terms-*.parquet"))))
             terms = in_id_order(terms.select(*TERMS, *VALUES))
-            kept_terms = self.cache.tables.put(_terms_of(version), terms)
+            kept_terms = self.cache.tables.put(terms_of(version), terms)
         return self._data(version, kept_quads, kept_terms)
 
     def _is_as_it_was(self, seen: Sequence[Seen]) -> bool:
@@ -297,30 +294,6 @@ class StaticFiles:
             if again.digest != known.digest:
                 return False
         return True
-
-    @contextmanager
-    def _scratch(self) -> Iterator[Path]:
-        """A folder for pieces, until the end of the block."""
-        folder = self.cache.folder / f"{_SCRATCH}{uuid4().hex}"
-        try:
-            folder.mkdir(mode=0o700, parents=True)
-            for each in self.cache.folder.glob(f"{_SCRATCH}*"):
-                if time.time() - each.stat().st_mtime > _LEFT:
-                    rmtree(each, ignore_errors=True)
-        except OSError as error:
-            raise unwritable(folder, error) from error
-        try:
-            yield folder
-        finally:
-            rmtree(folder, ignore_errors=True)
-
-
-def _quads_of(version: str) -> str:
-    return f"{version} statements"
-
-
-def _terms_of(version: str) -> str:
-    return f"{version} terms"
 
 
 def encode_in_turn(pieces: Sequence[StaticPiece]) -> None:
