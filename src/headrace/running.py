@@ -23,6 +23,8 @@ from headrace.kernel.overload import Paces
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
+from headrace.pipeline.keeper import MOST_IN_MEMORY, Cache
+from headrace.pipeline.kept import MOST_BYTES
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Watch, figures_of, measuring
@@ -61,6 +63,10 @@ class Job:
         pieces: how many pieces of files a batch takes; no limit if zero.
         interval: seconds from batch to batch, in a run that does not end.
         metrics: where metrics can be seen: files, or ports of this machine.
+        static_cache: where static data are kept, and what follows from them; with the run if not
+            given.
+        static_bytes: how much of it.
+        static_in_memory: static tables of more rows than these are looked up on disk.
     """
 
     queries: Sequence[Parsed]
@@ -80,6 +86,15 @@ class Job:
     pieces: int = 8
     interval: float = INTERVAL
     metrics: Sequence[str] = ()
+    static_cache: Path | None = None
+    static_bytes: int = MOST_BYTES
+    static_in_memory: int = MOST_IN_MEMORY
+
+    def cache(self, own: Path) -> Cache:
+        """Where static data are kept, if not in a folder of the run's own."""
+        return Cache(
+            self.static_cache or own, self.static_bytes, most_in_memory=self.static_in_memory
+        )
 
     def sources(self) -> dict[str, list[Declared]]:
         """What each stream is read from."""
@@ -144,11 +159,12 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         sources = job.sources()
         _check_sources(job, sources)
-        deployment = stack.enter_context(open_deployment(directory))
+        seed = None if job.static_cache is None else job.cache(job.static_cache).seed()
+        deployment = stack.enter_context(open_deployment(directory, seed))
         engine = prepared(job, deployment.seed)
         static = StaticFiles(
             [StaticFile(path, graph) for graph, path in job.static],
-            deployment.layout.static,
+            job.cache(deployment.layout.static),
             deployment.seed,
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))

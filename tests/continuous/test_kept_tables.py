@@ -46,7 +46,7 @@ def test_a_table_that_is_lost_is_made_again(
     lost: str, files: list[StaticFile], tmp_path: Path
 ) -> None:
     expected, _ = kept(files, cache_of(tmp_path / "cache"), "a path", "arrival", {})
-    for path in sorted((tmp_path / "cache").glob("*.arrow")):
+    for path in sorted((tmp_path / "cache" / "tables").glob("*.arrow")):
         if not path.exists():
             continue  # it was made again with another one
         content = path.read_bytes()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,8 @@ import polars as pl
 from headrace.kernel.data import Quads
 from headrace.kernel.keeping import Asked, KeptTable, is_a_scan, named
 from headrace.pipeline.kept import MOST_BYTES, KeptTables
+from headrace.pipeline.layout import create
+from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.static_parts import MOST_PARTS, StaticRequest, Tasks, read_parts
 from headrace.pipeline.tables import unwritable
 from headrace.planning.cut import cut_by
@@ -51,10 +54,25 @@ class Cache:
     most_in_memory: int = MOST_IN_MEMORY
     large: int = LARGE
 
+    def seed(self) -> int:
+        """The seed of the deployments that begin with this cache, so that they share tables.
+
+        Raises:
+            MachineError: it cannot be read or written.
+        """
+        path = self.folder / "seed.json"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                create(path, sealed({"seed": secrets.randbits(64)}))
+            return int(unsealed(path.read_bytes(), path)["seed"])
+        except OSError as error:
+            raise unwritable(path, error) from error
+
     @cached_property
     def tables(self) -> KeptTables:
         """What is there."""
-        return KeptTables(self.folder, self.most)
+        return KeptTables(self.folder / "tables", self.most)
 
 
 class VersionKeeper:
