@@ -32,6 +32,9 @@ QUERIES = {
     "distinct": "?a :at ?r . { SELECT DISTINCT ?a WHERE { ?p :by ?a ; :cites ?q } }",
     "values": "?a :at ?r . ?p :by ?a . VALUES ?p { :p1 :p2 :nowhere }",
     "constants": "?a :at ?r . ?p :by ?a ; :cites :p1",
+    "whether it is there": "?a :at ?r . :p1 :cites :p2 . ?p :by ?a",
+    "what nobody asks for": "?a :at ?r . { SELECT ?a WHERE { :p1 :by ?x . ?p :by ?a } }",
+    "only whether it is there": "?a :at ?r . :p1 :cites :p2",
 }
 """What is asked of a stream of `:at` and of static data; by all queries, all static parts."""
 

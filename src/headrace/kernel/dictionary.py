@@ -167,6 +167,11 @@ class Dictionary:
         """How many terms it knows that may be forgotten."""
         return self.known.height - self._lasting
 
+    def knows(self, ids: pl.Series) -> bool:
+        """Whether all terms of a column are known."""
+        self._flush()
+        return self._positions(ids).null_count() == ids.null_count()
+
     def shelve(self, name: str, terms: pl.DataFrame) -> None:
         """Have terms at hand, each with its own id and what it is worth, until asked for.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import polars as pl
 
@@ -24,6 +24,9 @@ from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.dependence import is_local
 from headrace.rdf.ids import TermId
 from headrace.rdf.vocabulary import XSD
+
+if TYPE_CHECKING:
+    from headrace.kernel.data import Quads
 
 
 @dataclass(frozen=True, weakref_slot=True, slots=True)
@@ -69,6 +72,10 @@ class Keeper(Protocol):
     @property
     def most_in_memory(self) -> int:
         """Of tables with more rows than these, no index is held in memory."""
+
+    @property
+    def before(self) -> Quads | None:
+        """The statements as they were in a version whose tables are kept too."""
 
     def get(self, key: str) -> KeptTable | None:
         """A table, if it is there and as it was put."""

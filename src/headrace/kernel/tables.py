@@ -8,7 +8,8 @@ the next process that asks for the same, by whatever names, has nothing to compu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 import polars as pl
@@ -17,8 +18,9 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.scope import possible
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID, INSTANT, TERMS, TEXT, column
-from headrace.kernel.data import Data
+from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.differences import Difference, Differences, Factor, product
 from headrace.kernel.join import join, join_size
 from headrace.kernel.keeping import Keeper, KeptTable, computed, named
 from headrace.kernel.lookup import Lookup
@@ -31,6 +33,8 @@ MOST_OF_PATHS: Final = 10_000_000
 """Static parts are joined beforehand if that makes at most so many times the larger, and rows."""
 _HIDDEN_ROW: Final = "?_:.row"
 _ROW: Final = "row"
+_MUCH: Final = 2
+"""If more than one row in so many has come or gone, a table is made anew."""
 
 StaticTable = Lookup | MappedLookup
 
@@ -69,12 +73,13 @@ class Wish:
     asked: frozenset[str] | None
     keys: frozenset[str]
 
-    def needed(self, frame: pl.DataFrame, others: Sequence[frozenset[str]]) -> list[str]:
-        """The columns of a table that it is joined by, or that somebody asks for."""
+    def needed(self, frame: pl.DataFrame, others: Sequence[frozenset[str]]) -> pl.DataFrame:
+        """A table with the columns that it is joined by, or that somebody asks for."""
         if self.asked is None:
-            return frame.columns
+            return frame
         needed = (self.asked | self.keys).union(*others)
-        return [name for name in frame.columns if name in needed] or frame.columns
+        kept = [name for name in frame.columns if name in needed]
+        return frame.select(kept) if kept else frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,8 @@ def static_tables(wish: Wish, asks: Asks) -> list[StaticTable]:
         return [Lookup(_numbered(made.frame, number)) for number, made in _made(wish, asks)]
     kept = kept_tables(keeper, called, asks)
     if kept is None:
-        made = [each for _, each in _made(wish, asks)]
-        if sum(each.frame.height for each in made) < keeper.least:
+        made = refreshed(wish, called, asks) or [each for _, each in _made(wish, asks)]
+        if not _worth_keeping(made, keeper):
             return [Lookup(_numbered(each.frame, place)) for place, each in enumerate(made)]
         kept = keep(keeper, called, wish, made, asks)
         del made
@@ -169,8 +174,7 @@ def _made(wish: Wish, asks: Asks) -> Iterator[tuple[int, Made]]:
     every = [frozenset(found.names) for _, found in together]
     for number, (members, found) in enumerate(together):
         others = [names for place, names in enumerate(every) if place != number]
-        frame = found.frame.drop(INSTANT)
-        yield number, Made(frame.select(wish.needed(frame, others)), members)
+        yield number, Made(wish.needed(found.frame.drop(INSTANT), others), members)
 
 
 def _named(solutions: Solutions, part: StaticPart) -> Solutions:
@@ -197,12 +201,67 @@ def _put_together(
     return done
 
 
+def _worth_keeping(made: Sequence[Made], keeper: Keeper) -> bool:
+    """Whether tables are large enough; one without columns says only that something is there."""
+    rows = sum(each.frame.height for each in made)
+    return rows >= keeper.least and all(each.frame.width for each in made)
+
+
 def _numbered(frame: pl.DataFrame, number: int) -> pl.DataFrame:
     """A table in which equal solutions are several rows that differ."""
     if frame.n_unique() == frame.height:
         return frame
     rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
     return frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
+
+
+# -- making them of those of another version -----------------------------------------------------
+
+
+def refreshed(wish: Wish, called: Called, asks: Asks) -> list[Made] | None:
+    """Tables of the version before, with what differs; none if they must be made anew."""
+    keeper = asks.static.quads.keeper
+    before = None if keeper is None else keeper.before
+    if before is None or before.keeper is None:
+        return None
+    about = before.keeper.get(called.key)
+    tables = kept_tables(before.keeper, called, asks)
+    if about is None or tables is None:
+        return None
+    old, new = (
+        replace(asks.static, quads=Quads(each.frame)) for each in (before, asks.static.quads)
+    )
+    between = Differences(old, new, asks.dictionary, asks.budget)
+    made = []
+    for table, members in zip(tables, _members(about.note), strict=True):
+        found = _difference([wish.parts[number] for number in members], between)
+        if found is None or found.rows * _MUCH > table.frame.height:
+            return None
+        names = [name for name in table.frame.columns if name != _ROW]
+        frame = table.frame.select(names).rename({name: called.names[name] for name in names})
+        made.append(Made(found.applied(frame), tuple(members)))
+    return made
+
+
+def _difference(parts: Sequence[StaticPart], between: Differences) -> Difference | None:
+    """What differs of some parts, joined."""
+    factors = []
+    for part in parts:
+        found = between.of(part.operator)
+        if found is None:
+            return None
+        factors.append(
+            Factor(
+                partial(_solved, part, between, between.old),
+                partial(_solved, part, between, between.new),
+                found.each(partial(_named, part=part)),
+            )
+        )
+    return factors[0].difference if len(factors) == 1 else product(factors, between.budget)
+
+
+def _solved(part: StaticPart, between: Differences, data: Data) -> Solutions:
+    return _named(between.solved(part.operator, data), part)
 
 
 # -- keeping -------------------------------------------------------------------------------------
