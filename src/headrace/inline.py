@@ -217,9 +217,11 @@ class StreamFeed:
             self._refuse_all(read, taken, highs, gate)
         places = read.statements[POSITION].to_numpy()
         high = pl.Series(HIGH, highs[places], dtype=pl.Int64)
-        frame = read.statements.with_columns(
-            pl.col(POSITION) + position, high.replace(NEVER, None)
-        ).select(*ARRIVALS)
+        if highs.size and int(highs[0]) == NEVER:  # the first of its stream has none before it
+            high = high.replace(NEVER, None)
+        numbers = pl.Series(POSITION, places + position)
+        terms = [read.statements[name] for name in STATEMENT]
+        frame = pl.DataFrame([numbers, read.statements[TIME], high, *terms])
         self._add(frame if taken.all() else frame.filter(taken[places]))
         if taken.any():
             latest = int(times[taken].max())

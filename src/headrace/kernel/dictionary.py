@@ -120,11 +120,12 @@ class Dictionary:
         if set(VALUES) <= set(terms.columns):
             fresh = terms.select(*_KNOWN)
         else:
-            fresh = terms.select(*TERMS)
+            fresh = pl.DataFrame([terms[name] for name in TERMS])
             if 0 < len(self._new) <= _FEW:
                 fresh = self._with_new(fresh)
         self._flush()
-        if fresh[ID].n_unique() < fresh.height:
+        ordered = np.sort(fresh[ID].to_numpy())
+        if (ordered[1:] == ordered[:-1]).any():
             fresh = fresh.unique(maintain_order=True)
             twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
             if not twice.is_empty():
@@ -222,18 +223,20 @@ class Dictionary:
         places = self._positions(fresh[ID])
         if places.null_count() == fresh.height:
             return fresh
-        known = places.is_not_null()
-        rows = known.arg_true()
-        earlier, again = self._known[TEXT].gather(places.gather(rows)), fresh[TEXT].gather(rows)
-        if not earlier.equals(again):
-            different = earlier != again
-            raise _collision(earlier.filter(different)[0], again.filter(different)[0])
-        return fresh.filter(~known)
+        rows = places.is_not_null().arg_true() if places.null_count() else None
+        again = fresh if rows is None else fresh[rows]
+        earlier = self._known[TEXT][places if rows is None else places[rows]]
+        if not earlier.equals(again[TEXT]):
+            different = earlier != again[TEXT]
+            raise _collision(earlier.filter(different)[0], again[TEXT].filter(different)[0])
+        return fresh.clear() if rows is None else fresh[places.is_null().arg_true()]
 
     def _take(self, new: pl.DataFrame) -> None:
         """Add terms that are not known."""
+        if new.is_empty():
+            return
         valued = new if KIND in new.columns else new.hstack(values(new[TEXT]))
-        self._append(valued.select(*_KNOWN))
+        self._append(pl.DataFrame([valued[name] for name in _KNOWN]))
         quoted = np.flatnonzero(valued[KIND].to_numpy() == Kind.QUOTED)
         for text in valued[TEXT].gather(quoted) if quoted.size else ():
             self.encode(read_term(text))
@@ -354,7 +357,7 @@ class Dictionary:
         places = self._positions(ids)
         if places.null_count() != ids.null_count():
             raise InternalError("a solution has a term that no dictionary holds")
-        return known[TEXT].gather(places)
+        return known[TEXT].gather(places) if places.null_count() else known[TEXT][places]
 
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""

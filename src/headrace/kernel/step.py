@@ -265,7 +265,11 @@ class Kernel:
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
-        statements = arrivals.statements.with_columns(pl.col(POSITION) + first)
+        statements = arrivals.statements
+        if first:
+            statements = statements.clone()
+            place = statements.get_column_index(POSITION)
+            statements.replace_column(place, statements[POSITION] + first)
         every = None if arrivals.elements is None else arrivals.elements.moved(first)
         elements = log.append(statements, arrivals.high, every)
         self.position = max(self.position, int(elements.positions.max(initial=-1)))

@@ -39,7 +39,8 @@ from headrace.kernel.schedule import Schedule
 from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
-from headrace.kernel.wording import worded
+from headrace.kernel.table import Table
+from headrace.kernel.wording import Kept, worded
 from headrace.planning.matching import StaticPart
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import PRECOMPUTE
@@ -77,6 +78,17 @@ class Matching:
     def matches(self) -> list[Matches]:
         """The matches of each branch, where they are kept."""
         return [] if self._kept is None else list(self._kept.branches())
+
+    def tell(self, instants: Instants) -> Matched | None:
+        """Take note that what holds at some instants has been told; that of the last of them."""
+        if self._kept is None:
+            return None
+        self._kept.tell(instants)
+        return self._kept.told
+
+    def follows(self, told: Matched | None) -> bool:
+        """Whether some matches are what was told last of those that are kept."""
+        return told is not None and self._kept is not None and self._kept.told is told
 
     def ids(self) -> Iterator[pl.Series]:
         """The terms in all that is kept: some are in no element."""
@@ -189,7 +201,7 @@ class Matching:
         def meets(condition: Expression, solutions: Solutions) -> pl.Series:
             return holds(condition, solutions, data, surroundings)
 
-        def word(matches: pl.DataFrame) -> pl.DataFrame:
+        def word(matches: Table) -> Kept:
             answers = own_answers(self.plan, matches, around)
             return worded(matches, answers, around.dictionary)
 
