@@ -1,9 +1,9 @@
 """Rows of a table that is kept in files, found by the terms of any of its columns.
 
-For each column that is looked up by, the table is kept once more in its order, so that the rows of
-a term stand together; for several columns at once, only the order is kept. Where each term begins
-is kept too, so that the next process has nothing to compute. Of a table that is too large for that,
-a term is found by bisection, which looks at a few places of a file.
+A table is in the order of one column. For any other that it is looked up by, or several at once,
+the order of its rows is kept, and where each term begins, so that the next process has nothing to
+compute. Of a table that is too large for that, a term is found by bisection, which looks at a few
+places of a file.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ import polars as pl
 
 from headrace.kernel.index import IdIndex
 from headrace.kernel.keeping import Keeper, KeptTable
+from headrace.kernel.sorted_rows import spread
+from headrace.kernel.table import Ids, Table, mixed
 
-Rows = npt.NDArray[np.int64]
 Starts = npt.NDArray[np.int64] | npt.NDArray[np.int32]
 Made = tuple[pl.DataFrame, Mapping[str, int]]
 
-_FEW: Final = 2
-"""To look rows up pays if they are fewer than one in so many of the table."""
 _MANY: Final = 2
 """Where a term has more rows than these, rows are looked up by several columns at once."""
 _LARGE: Final = 10_000
-"""A table of fewer rows than these is joined as a whole."""
+"""Of a table of fewer rows than these it does not pay to say how many of them others meet."""
 _KEY, _START, _ROW = "key", "start", "row"
 _DISTINCT, _DEEPEST = "distinct", "deepest"
 BY: Final = "by"
 """What a note calls the column by which a table is in order, as unsigned numbers."""
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
+_PROBE: Final = Table.of({"a": np.array([1]), "b": np.array([2])})
+_MIXED: Final = int(mixed(_PROBE, ["a", "b"])[0])
+"""How several columns become one number; orders that were found otherwise are of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class _Runs:
     index: IdIndex
     starts: Starts
 
-    def of(self, keys: Rows) -> tuple[Rows, Rows]:
+    def of(self, keys: Ids) -> tuple[Ids, Ids]:
         places = self.index.positions(keys)
         known = places >= 0
         places = np.where(known, places, 0)
@@ -59,7 +60,7 @@ class _Bisected:
 
     ordered: npt.NDArray[np.uint64]
 
-    def of(self, keys: Rows) -> tuple[Rows, Rows]:
+    def of(self, keys: Ids) -> tuple[Ids, Ids]:
         wanted, places = np.unique(keys.view(np.uint64), return_inverse=True)
         begins = np.searchsorted(self.ordered, wanted, side="left")
         ends = np.searchsorted(self.ordered, wanted, side="right")
@@ -68,26 +69,24 @@ class _Bisected:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """A table in the order of a key.
+    """The rows of a table in the order of a key.
 
     Attributes:
-        frame: its rows in that order, with its own names; none if they stand in another one.
-        rows: where they stand in that other one.
+        rows: which row of the table stands where; none if it is in that order.
         runs: where each key begins and ends.
     """
 
-    frame: pl.DataFrame | None
     rows: Starts | None
     runs: _Runs | _Bisected
 
-    def found(self, keys: Rows) -> tuple[Rows, Rows]:
+    def found(self, keys: Ids, allow: Callable[[int], None]) -> tuple[Ids, Ids]:
         """For each row of the table with one of some keys, which of them, and which row."""
         begins, ends = self.runs.of(keys)
         counts = ends - begins
+        allow(int(counts.sum()))
+        places = spread(begins, counts)
         ours = np.repeat(np.arange(keys.size), counts)
-        turns = np.arange(ours.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.repeat(begins, counts) + turns
-        return ours, places if self.rows is None else self.rows[places]
+        return ours, places if self.rows is None else self.rows[places].astype(np.int64)
 
 
 class MappedLookup:
@@ -108,11 +107,15 @@ class MappedLookup:
         self.keeper, self.key = keeper, f"{key} {table.checksum}"
         self.frame = table.frame.rename(dict(names))
         self._own = {here: there for there, here in names.items()}
-        self._names = dict(names)
         self._held = [table]
         self._by = table.note.get(BY)
         self._orders: dict[tuple[str, ...], _Order] = {}
         self._distinct: dict[tuple[str, ...], int] = {}
+
+    @cached_property
+    def table(self) -> Table:
+        """All of its rows, where they lie."""
+        return Table.of_frame(self.frame)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -129,34 +132,36 @@ class MappedLookup:
             self._distinct[there] = int(table.note[_DISTINCT])
         return self.frame.height / self._distinct[there]
 
-    def joined(self, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-        """Some rows with those of the table that agree with them on some columns."""
-        table = self.frame
-        if not on:
-            return found.join(table, how="cross")
-        small = table.height < _LARGE or found.height * _FEW > table.height
-        if small and not self._is_spilled:
-            return found.join(table, on=on, how="inner")
-        name = min(on, key=lambda each: self.fan_out([each]))
-        if len(on) > 1 and self.fan_out([name]) > _MANY:
-            name = ""
-            in_turn = sorted(on, key=lambda each: self._own[each])
-            order, keys = self._order(in_turn), _mixed(found, in_turn)
-        else:
-            order, keys = self._order([name]), found[name].to_numpy()
-        ours, theirs = order.found(keys)
-        table = self.frame if order.frame is None else order.frame
-        left, places = found[pl.Series(ours)], pl.Series(theirs)
-        others = [each for each in table.columns if each not in on]
-        joined = left.hstack(table.select(others)[places]) if others else left
-        agreeing = [table[each][places] == left[each] for each in on if each != name]
-        return joined.filter(*agreeing) if agreeing else joined
+    def meeting(self, found: Table, on: list[str], allow: Callable[[int], None]) -> tuple[Ids, Ids]:
+        """The rows of some matches and those of this table that agree with them on some columns.
 
-    def meets(self, found: pl.DataFrame, name: str) -> int | None:
+        Args:
+            found: the matches.
+            on: the columns; with none of them, all agree with all.
+            allow: is told how many there are before they are taken, and may refuse.
+        """
+        height = self.frame.height
+        if not on:
+            allow(found.height * height)
+            ours = np.repeat(np.arange(found.height), height)
+            return ours, np.tile(np.arange(height), found.height)
+        name = min(on, key=lambda each: self.fan_out([each]))
+        several = len(on) > 1 and self.fan_out([name]) > _MANY
+        by = sorted(on, key=lambda each: self._own[each]) if several else [name]
+        ours, theirs = self._order(by).found(mixed(found, by), allow)
+        left = on if several else [each for each in on if each != name]
+        if not left:
+            return ours, theirs
+        same = np.ones(ours.size, np.bool_)
+        for each in left:
+            same &= found[each][ours] == self.table[each][theirs]
+        return (ours, theirs) if same.all() else (ours[same], theirs[same])
+
+    def meets(self, found: Table, name: str) -> int | None:
         """How many rows of it some others meet in a column; not said of a small table."""
         if self.frame.height < _LARGE:
             return None
-        begins, ends = self._order([name]).runs.of(found[name].to_numpy())
+        begins, ends = self._order([name]).runs.of(found[name])
         return int((ends - begins).sum())
 
     # -- what is kept ----------------------------------------------------------------------
@@ -168,51 +173,41 @@ class MappedLookup:
     def _order(self, on: Sequence[str]) -> _Order:
         there = tuple(self._own[each] for each in on)
         if there not in self._orders:
-            made = self._of_several(on, there) if len(on) > 1 else self._of_one(on[0], there)
-            self._orders[there] = made
+            self._orders[there] = self._in_order(on, there)
         return self._orders[there]
 
-    def _of_one(self, name: str, there: tuple[str, ...]) -> _Order:
-        """The table in the order of a column; it may be in that order already."""
-        frame: pl.DataFrame | None = None
-        if self._by != there[0]:
-            by = self._kept(f"by {there}", lambda: (self._sorted(name), {}))
-            frame = by.frame.rename(self._names)
-        ordered = (self.frame if frame is None else frame)[name].to_numpy()
-        if self._is_spilled:
-            return _Order(frame, None, _Bisected(ordered.view(np.uint64)))
-        return _Order(frame, None, self._runs(there, lambda: ordered))
+    def _in_order(self, on: Sequence[str], there: tuple[str, ...]) -> _Order:
+        """In which order the rows stand by a column, or by one number made of several."""
 
-    def _sorted(self, name: str) -> pl.DataFrame:
-        in_order = self.frame.sort(pl.col(name).reinterpret(signed=False))
-        return in_order.rename(self._own)
+        def by() -> Made:
+            return pl.DataFrame({_ROW: _narrow(np.argsort(self._keys(on).view(np.uint64)))}), {}
 
-    def _of_several(self, on: Sequence[str], there: tuple[str, ...]) -> _Order:
-        """In which order the rows stand by one number made of several columns."""
+        rows: Starts | None = None
+        if there != (self._by,):
+            rows = self._kept(f"by {there}", by).frame[_ROW].to_numpy()
 
-        def made() -> Made:
-            keys = _mixed(self.frame, on)
-            rows = np.argsort(keys.view(np.uint64))
-            return pl.DataFrame({_ROW: _narrow(rows)}), {}
+        def ordered() -> Ids:
+            keys = self._keys(on)
+            return keys if rows is None else np.take(keys, rows)
 
-        def in_order() -> Made:
+        def every() -> Made:
             return pl.DataFrame({_KEY: ordered()}), {}
 
-        rows = self._kept(f"by {there}", made).frame[_ROW].to_numpy()
+        if not self._is_spilled:
+            return _Order(rows, self._runs(there, ordered))
+        keys = self._keys(on)
+        if rows is not None:
+            keys = self._kept(f"every key of {there}", every).frame[_KEY].to_numpy()
+        return _Order(rows, _Bisected(keys.view(np.uint64)))
 
-        def ordered() -> Rows:
-            return np.take(_mixed(self.frame, on), rows)
-
-        if self._is_spilled:
-            keys = self._kept(f"every key of {there}", in_order).frame[_KEY].to_numpy()
-            return _Order(None, rows, _Bisected(keys.view(np.uint64)))
-        return _Order(None, rows, self._runs(there, ordered))
+    def _keys(self, on: Sequence[str]) -> Ids:
+        return mixed(self.table, on)
 
     @property
     def _is_spilled(self) -> bool:
         return self.frame.height > self.keeper.most_in_memory
 
-    def _runs(self, there: tuple[str, ...], ordered: Callable[[], Rows]) -> _Runs:
+    def _runs(self, there: tuple[str, ...], ordered: Callable[[], Ids]) -> _Runs:
         """Where each key begins; all of them in order are looked at only to find out."""
 
         def starts() -> Made:
@@ -234,7 +229,7 @@ class MappedLookup:
         return _Runs(index, places)
 
     def _kept(self, what: str, make: Callable[[], Made]) -> KeptTable:
-        key = f"{self.key} | {what}"
+        key = f"{self.key} | {_MIXED} | {what}"
         found = self.keeper.get(key)
         if found is None:
             found = self.keeper.put(key, *make())
@@ -242,15 +237,7 @@ class MappedLookup:
         return found
 
 
-def _narrow(numbers: Rows) -> Starts:
+def _narrow(numbers: Ids) -> Starts:
     """Numbers of rows in as little room as they need."""
-    small = numbers.size < np.iinfo(np.int32).max
+    small = int(numbers.max(initial=0)) <= np.iinfo(np.int32).max
     return numbers.astype(np.int32) if small else numbers
-
-
-def _mixed(frame: pl.DataFrame, names: Sequence[str]) -> Rows:
-    """A number for each row, of all terms in some columns; ids are hashes, and spread evenly."""
-    found = np.zeros(frame.height, np.uint64)
-    for name in names:
-        found = found * _ODD + frame[name].to_numpy().view(np.uint64)
-    return found.view(np.int64)
