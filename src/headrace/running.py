@@ -262,12 +262,17 @@ class _Around:
         self._note = note
         self._version = ""
         self._problem: str | None = None
+        self._unkept: str | None = None
 
     def __call__(self) -> tuple[str, Around]:
         found = self._static.current()
         if self._static.problem != self._problem:
             self._problem = self._static.problem
             self._note(self._problem or "static data can be read again")
+        unkept = self._static.cache.tables.problem
+        if unkept is not None and unkept != self._unkept:
+            self._note(unkept)
+        self._unkept = unkept
         if found.version != self._version:
             if self._version:
                 self._note(f"static data have changed: {found.quads.height:,} statements now")

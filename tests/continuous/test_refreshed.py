@@ -155,7 +155,7 @@ def test_refreshed_is_made_anew(
 
 def test_what_is_kept_follows_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of a file is a difference to what was there before, and only to that."""
-    monkeypatch.setattr(static, "_LOOK", 0)
+    monkeypatch.setattr(static, "LOOK", 0)
     path = tmp_path / "a.nt"
     path.write_text(f"<x:1> {BY} <x:a> .\n<x:2> {BY} <x:a> .\n<x:2> {BY} <x:b> .\n")
     files = StaticFiles([StaticFile(path)], Cache(tmp_path / "cache", least=0), 7)

@@ -23,6 +23,8 @@ from headrace.rdf.terms import Iri
 
 _WORTH_AN_INDEX: Final = 50_000
 """So many statements are put apart by predicate, so that a pattern looks at few of them."""
+_MANY_RUNS: Final = 10_000
+"""With more changes of the predicate than these, statements do not stand in its order."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class Quads:
         if self.frame.is_empty():
             return {}
         places = np.flatnonzero(self._predicates[1:] != self._predicates[:-1]) + 1
+        if places.size > _MANY_RUNS:
+            return self.frame.partition_by(PREDICATE, as_dict=True)
         starts = [0, *places.tolist(), self.frame.height]
         found = self._predicates[starts[:-1]].tolist()
         if len(set(found)) < len(found):

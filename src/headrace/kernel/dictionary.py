@@ -151,12 +151,14 @@ class Dictionary:
             self._lasting = 0
             self.learn(terms)  # patterns look into them, and their parts are terms too
             return False
-        earlier = self._known
-        self._known, self._indexes = terms.select(*_KNOWN), []
-        self._lasting = terms.height
-        if terms.height:
-            self._indexes.append((0, IdIndex(terms[ID].to_numpy())))
-        others = self._unknown(earlier)
+        were = self._known, self._indexes, self._lasting
+        self._known, self._lasting = terms.select(*_KNOWN), terms.height
+        self._indexes = [(0, IdIndex(terms[ID].to_numpy()))] if terms.height else []
+        try:
+            others = self._unknown(were[0])
+        except DataError:
+            self._known, self._indexes, self._lasting = were
+            raise
         if others.height:
             ordered = in_id_order(others)
             self._known = pl.concat([self._known, ordered])

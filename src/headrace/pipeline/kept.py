@@ -24,6 +24,7 @@ import xxhash
 from headrace.errors import MachineError
 from headrace.kernel.keeping import KeptTable
 from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.tables import private
 from headrace.version import __version__
 
 FORMAT: Final = f"1 of {__version__}"
@@ -64,6 +65,7 @@ class KeptTables:
         self.folder = folder
         self.most = most
         self.problem: str | None = None
+        self._total: int | None = None
         self._open: WeakValueDictionary[str, KeptTable] = WeakValueDictionary()
 
     def get(self, key: str) -> KeptTable | None:
@@ -106,7 +108,8 @@ class KeptTables:
                 "note": dict(note or {}),
             }
             draft = columns.with_suffix(".draft")
-            draft.write_bytes(sealed(said))
+            with private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+                file.write(sealed(said))
             before = _read_note(self.folder / f"{name}{_NOTE}")
             draft.replace(self.folder / f"{name}{_NOTE}")
         except (OSError, pl.exceptions.PolarsError) as error:
@@ -122,8 +125,18 @@ class KeptTables:
             return KeptTable(frame, dict(note or {}))
         found = KeptTable(mapped, dict(note or {}), checksum)
         self._open[name] = found
-        self.tidy()
+        self._bound(size)
         return found
+
+    def _bound(self, more: int) -> None:
+        """See to it that not too much is kept, when there is more; all is counted now and then."""
+        if self._total is None:
+            self._total = sum(entry.size for entry in self.entries())
+        else:
+            self._total += more
+        if self._total > self.most:
+            self.tidy()
+            self._total = None
 
     def place(self, key: str) -> Path | None:
         """The file with the columns of a table, for who maps it too."""

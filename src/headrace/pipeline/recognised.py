@@ -20,6 +20,7 @@ import xxhash
 
 from headrace.errors import DataError, MachineError, SettingError
 from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.tables import private
 
 TICK: Final = 3_000_000_000
 """No clock of a file system is coarser than these nanoseconds: that of FAT has two seconds."""
@@ -147,8 +148,8 @@ class Recognised:
         draft = self._path.with_suffix(f".{uuid4().hex}.draft")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.touch(mode=0o600)
-            draft.write_bytes(sealed({"files": said}))
+            with private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+                file.write(sealed({"files": said}))
             draft.replace(self._path)
         except OSError:
             draft.unlink(missing_ok=True)  # then the file is read again the next time

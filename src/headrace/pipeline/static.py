@@ -42,7 +42,7 @@ from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Quad
 
 _COMMENT: Final = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
-_LOOK: Final = 1.0
+LOOK: Final = 1.0
 """Seconds from one look at the files to the next."""
 _TRIES: Final = 5
 
@@ -206,7 +206,7 @@ class StaticFiles:
             DataError: a file cannot be read at the first look.
         """
         now = time.monotonic()
-        if self.data is not None and now - self._looked < _LOOK:
+        if self.data is not None and now - self._looked < LOOK:
             return self.data
         self._looked = now
         try:
