@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headrace.algebra.expressions import Variable
 from headrace.algebra.notation import read
 from headrace.algebra.scope import possible
-from headrace.kernel import tables
+from headrace.kernel import mapped, tables
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import column
 from headrace.kernel.data import Data, Quads
@@ -24,6 +24,7 @@ from headrace.kernel.keeping import KeptTable
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.kernel.table import Table
 from headrace.kernel.tables import StaticTable, Wish, static_tables
 from headrace.pipeline import static
 from headrace.pipeline.keeper import Cache, VersionKeeper
@@ -118,11 +119,25 @@ def product(
     return Counter(zip(*texts, strict=True)) if texts else Counter({(): frame.height})
 
 
+def check_orders(table: StaticTable) -> None:
+    """Rows are found by any column, and by all of them."""
+    columns = sorted(table.frame.columns)
+    if table.frame.is_empty():
+        return  # nobody looks there
+    for on in [*([name] for name in columns), columns]:
+        wanted = Table.of_frame(table.frame.select(on).unique())
+        ours, theirs = table.meeting(wanted, on, lambda _: None)
+        assert sorted(theirs.tolist()) == list(range(table.frame.height))
+        for name in on:
+            assert (wanted[name][ours] == table.table[name][theirs]).all()
+
+
 @pytest.mark.parametrize("patterns", PATTERNS)
 def test_refreshed_is_made_anew(
     patterns: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "_MUCH", 0)  # whatever differs
+    monkeypatch.setattr(mapped, "_MANY", 0)  # by several columns too
     refreshed = 0
 
     @settings(max_examples=40, deadline=None)
@@ -135,7 +150,8 @@ def test_refreshed_is_made_anew(
         old = dictionary.encode_quads([*stays, *goes])
         new = dictionary.encode_quads([*stays, *comes])
         before = Quads(old, keeper=VersionKeeper(cache, "1", 1, NOTHING, NOTHING))
-        static_tables(wish, Looking(dictionary, Data(before)))
+        for each in static_tables(wish, Looking(dictionary, Data(before))):
+            check_orders(each)
         keeper = VersionKeeper(cache, "2", 1, NOTHING, NOTHING)
         keeper.follow(before)
         after = Looking(dictionary, Data(Quads(new, keeper=keeper)))
@@ -145,6 +161,8 @@ def test_refreshed_is_made_anew(
         found = static_tables(wish, after)
         expected = static_tables(wish, Looking(dictionary, Data(Quads(new))))
         assert product(found, dictionary) == product(expected, dictionary)
+        for each in found:
+            check_orders(each)
         again = Quads(new, keeper=VersionKeeper(cache, "2", 1, NOTHING, NOTHING))
         kept = static_tables(wish, Looking(dictionary, Data(again)))
         assert product(kept, dictionary) == product(expected, dictionary)

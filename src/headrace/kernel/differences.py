@@ -9,7 +9,7 @@ found in another way stays. Of other patterns nothing is said, and they are solv
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -29,13 +29,14 @@ from headrace.algebra.scope import possible
 from headrace.functions.dependence import is_local
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import column
-from headrace.kernel.data import Data, NamedGraph
+from headrace.kernel.data import Data, NamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import join
 from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions, complete, nothing
 from headrace.kernel.surroundings import Surroundings
 from headrace.planning.sharing import Parameters
+from headrace.rdf.ids import TermId
 from headrace.rdf.terms import Iri
 
 _TIMES = "times"
@@ -140,12 +141,14 @@ class Differences:
         new: the data as they are.
         dictionary: the terms of both.
         budget: what that may cost.
+        known: the statements with a predicate that have come and gone.
     """
 
     old: Data
     new: Data
     dictionary: Dictionary
     budget: Budget
+    known: dict[TermId, tuple[pl.DataFrame, pl.DataFrame]] = field(default_factory=dict)
 
     def of(self, operator: Operator) -> Difference | None:
         """What differs of the solutions of a pattern; none if it must be solved anew."""
@@ -218,24 +221,44 @@ class Differences:
     def _of_pattern(self, pattern: TriplePattern) -> Difference | None:
         operator = Bgp((pattern,))
         if isinstance(pattern.predicate, Iri):
-            identity = self.dictionary.encode(pattern.predicate)
-            were, are = (each.quads.with_predicate(identity) for each in (self.old, self.new))
-            if were.equals(are):
+            more, fewer = self._statements(self.dictionary.encode(pattern.predicate))
+            if more.is_empty() and fewer.is_empty():
                 return self._same(operator)
+            if not self.new.merges:  # each statement is a solution of its own
+                come = self.solved(operator, replace(self.new, quads=Quads(more)))
+                gone = self.solved(operator, replace(self.old, quads=Quads(fewer)))
+                return self._checked(Difference(come, gone))
         old, new = (self.solved(operator, each) for each in (self.old, self.new))
         if not old.names:  # it is there, or it is not
             none = nothing()
             come, gone = (new, none) if new.height else (none, old)
             return self._same(operator) if new.height == old.height else Difference(come, gone)
         # In one graph, or in several that are seen as one, no solution is there twice.
-        come, gone = _without(new, old), _without(old, new)
-        if not all(self.dictionary.knows(gone.frame[name]) for name in gone.names):
-            return None  # conditions cannot be looked at
-        return Difference(come, gone)
+        return self._checked(Difference(_without(new, old), _without(old, new)))
+
+    def _checked(self, found: Difference) -> Difference | None:
+        """A difference, if all of its terms are known: else conditions cannot be looked at."""
+        gone = found.gone
+        known = all(self.dictionary.knows(gone.frame[name]) for name in gone.names)
+        return found if known else None
+
+    def _statements(self, predicate: TermId) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The statements with a predicate that have come and gone, looked for once."""
+        if predicate not in self.known:
+            old, new = (each.quads.with_predicate(predicate) for each in (self.old, self.new))
+            if old.equals(new):
+                self.known[predicate] = new.clear(), old.clear()
+            else:
+                self.known[predicate] = _apart(new, old), _apart(old, new)
+        return self.known[predicate]
 
 
 def _without(one: Solutions, other: Solutions) -> Solutions:
     return Solutions(one.frame.join(other.frame, on=one.names, how="anti"))
+
+
+def _apart(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    return some.join(others, on=some.columns, how="anti", nulls_equal=True)
 
 
 def _operands(operator: Operator) -> list[Operator]:

@@ -19,6 +19,7 @@ import polars as pl
 
 from headrace.kernel.index import IdIndex
 from headrace.kernel.keeping import Keeper, KeptTable
+from headrace.kernel.patching import Patch
 from headrace.kernel.sorted_rows import spread
 from headrace.kernel.table import Ids, Table, mixed
 
@@ -89,11 +90,31 @@ class _Order:
         return ours, places if self.rows is None else self.rows[places].astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a table was before some rows went and others came.
+
+    Attributes:
+        keeper: where its orders are kept.
+        key: what it was called there.
+        patch: which rows.
+    """
+
+    keeper: Keeper
+    key: str
+    patch: Patch
+
+
 class MappedLookup:
     """A kept table whose rows are found by the terms of any of its columns."""
 
     def __init__(
-        self, keeper: Keeper, key: str, table: KeptTable, names: Mapping[str, str]
+        self,
+        keeper: Keeper,
+        key: str,
+        table: KeptTable,
+        names: Mapping[str, str],
+        mended: Mended | None = None,
     ) -> None:
         """Take a table of ids without unbound ones.
 
@@ -102,9 +123,10 @@ class MappedLookup:
             key: what the table is called there.
             table: the table.
             names: what its columns are called here, by what they are called there.
+            mended: what it was before, whose orders are mended where there are some.
         """
-        # Another table of that name may have its rows in another order.
-        self.keeper, self.key = keeper, f"{key} {table.checksum}"
+        self.keeper, self.key = keeper, order_key(key, table)
+        self._mended = mended
         self.frame = table.frame.rename(dict(names))
         self._own = {here: there for there, here in names.items()}
         self._held = [table]
@@ -128,7 +150,7 @@ class MappedLookup:
             return float(self.frame.height)
         there = tuple(sorted(self._own[each] for each in on))
         if there not in self._distinct:
-            table = self._kept(f"distinct {there}", lambda: self._counted(on))
+            table = self._kept(f"distinct {there}", lambda: self._counted(on, there))
             self._distinct[there] = int(table.note[_DISTINCT])
         return self.frame.height / self._distinct[there]
 
@@ -166,7 +188,10 @@ class MappedLookup:
 
     # -- what is kept ----------------------------------------------------------------------
 
-    def _counted(self, on: list[str]) -> Made:
+    def _counted(self, on: list[str], there: tuple[str, ...]) -> Made:
+        before = self._before(f"distinct {there}")
+        if before is not None:  # a few rows make no difference to what it costs to look them up
+            return pl.DataFrame(), before.note
         only = self.frame[on[0]] if len(on) == 1 else self.frame.select(on)
         return pl.DataFrame(), {_DISTINCT: max(1, only.n_unique())}
 
@@ -180,7 +205,13 @@ class MappedLookup:
         """In which order the rows stand by a column, or by one number made of several."""
 
         def by() -> Made:
-            return pl.DataFrame({_ROW: _narrow(np.argsort(self._keys(on).view(np.uint64)))}), {}
+            before = self._before(f"by {there}")
+            if before is None or self._mended is None:
+                found = np.argsort(self._keys(on).view(np.uint64))
+            else:
+                rows = before.frame[_ROW].to_numpy()
+                found = self._mended.patch.of_order(rows, self._keys(on))
+            return pl.DataFrame({_ROW: _narrow(found)}), {}
 
         rows: Starts | None = None
         if there != (self._by,):
@@ -229,12 +260,27 @@ class MappedLookup:
         return _Runs(index, places)
 
     def _kept(self, what: str, make: Callable[[], Made]) -> KeptTable:
-        key = f"{self.key} | {_MIXED} | {what}"
+        key = _kept_as(self.key, what)
         found = self.keeper.get(key)
         if found is None:
             found = self.keeper.put(key, *make())
         self._held.append(found)
         return found
+
+    def _before(self, what: str) -> KeptTable | None:
+        """What was kept of the table that this one was before."""
+        if self._mended is None:
+            return None
+        return self._mended.keeper.get(_kept_as(self._mended.key, what))
+
+
+def order_key(key: str, table: KeptTable) -> str:
+    """What orders of a table are kept by: another one of its name may have other rows first."""
+    return f"{key} {table.checksum}"
+
+
+def _kept_as(key: str, what: str) -> str:
+    return f"{key} | {_MIXED} | {what}"
 
 
 def _narrow(numbers: Ids) -> Starts:

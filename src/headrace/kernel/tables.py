@@ -24,7 +24,8 @@ from headrace.kernel.differences import Difference, Differences, Factor, product
 from headrace.kernel.join import join, join_size
 from headrace.kernel.keeping import Keeper, KeptTable, computed, named
 from headrace.kernel.lookup import Lookup
-from headrace.kernel.mapped import BY, MappedLookup
+from headrace.kernel.mapped import BY, MappedLookup, Mended, order_key
+from headrace.kernel.patching import patch_of
 from headrace.kernel.solutions import Solutions, complete
 from headrace.planning.matching import StaticPart
 
@@ -89,10 +90,12 @@ class Made:
     Attributes:
         frame: its rows.
         members: the parts that it is made of, by number.
+        mended: what it was before, if it is in order with no row twice, and no more is to be done.
     """
 
     frame: pl.DataFrame
     members: tuple[int, ...]
+    mended: Mended | None = None
 
 
 def static_tables(wish: Wish, asks: Asks) -> list[StaticTable]:
@@ -104,14 +107,19 @@ def static_tables(wish: Wish, asks: Asks) -> list[StaticTable]:
     if keeper is None or called is None:
         return [Lookup(_numbered(made.frame, number)) for number, made in _made(wish, asks)]
     kept = kept_tables(keeper, called, asks)
+    mended: list[Mended | None] = []
     if kept is None:
         made = refreshed(wish, called, asks) or [each for _, each in _made(wish, asks)]
         if not _worth_keeping(made, keeper):
             return [Lookup(_numbered(each.frame, place)) for place, each in enumerate(made)]
+        mended = [each.mended for each in made]
         kept = keep(keeper, called, wish, made, asks)
         del made
+    asks.budget.check(max(each.frame.height for each in kept), "a static part")
+    befores = mended or [None] * len(kept)
     return [
-        _looked_up(keeper, called, number, table, asks.budget) for number, table in enumerate(kept)
+        _looked_up(keeper, called, number, table, before)
+        for number, (table, before) in enumerate(zip(kept, befores, strict=True))
     ]
 
 
@@ -232,15 +240,39 @@ def refreshed(wish: Wish, called: Called, asks: Asks) -> list[Made] | None:
         replace(asks.static, quads=Quads(each.frame)) for each in (before, asks.static.quads)
     )
     between = Differences(old, new, asks.dictionary, asks.budget)
-    made = []
+    made: list[Made] = []
     for table, members in zip(tables, _members(about.note), strict=True):
         found = _difference([wish.parts[number] for number in members], between)
         if found is None or found.rows * _MUCH > table.frame.height:
             return None
-        names = [name for name in table.frame.columns if name != _ROW]
-        frame = table.frame.select(names).rename({name: called.names[name] for name in names})
-        made.append(Made(found.applied(frame), tuple(members)))
+        made.append(_mended(table, len(made), tuple(members), found, called, before.keeper))
     return made
+
+
+def _mended(
+    table: KeptTable,
+    number: int,
+    members: tuple[int, ...],
+    found: Difference,
+    called: Called,
+    keeper: Keeper,
+) -> Made:
+    """A table with what differs: mended where it is, if that is plain."""
+    names = [name for name in table.frame.columns if name != _ROW]
+    frame = table.frame.select(names).rename({name: called.names[name] for name in names})
+    by = called.names[table.note[BY]]
+    plain = None
+    if _ROW not in table.frame.columns and table.checksum is not None:
+        plain = patch_of(frame, by, found.come.frame, found.gone.frame)
+    if plain is None:
+        return Made(found.applied(frame), members)
+    patch, new = plain
+    columns = {
+        name: patch.of_column(frame[name].to_numpy(), new[name].to_numpy())
+        for name in frame.columns
+    }
+    key = order_key(_table(called, number), table)
+    return Made(pl.DataFrame(columns), members, Mended(keeper, key, patch))
 
 
 def _difference(parts: Sequence[StaticPart], between: Differences) -> Difference | None:
@@ -278,11 +310,12 @@ def keep(
     for number in range(len(members)):
         table = made.pop(0)
         joins = wish.keys.union(*(each for place, each in enumerate(every) if place != number))
-        frame = _numbered(table.frame, number)
+        frame = _numbered(table.frame, number) if table.mended is None else table.frame
         frame = frame.rename({name: _stored(called, name) for name in frame.columns})
         keys = [name for name in table.frame.columns if name in joins] or table.frame.columns
         by = min((_stored(called, name) for name in keys), key=lambda each: int(each[1:]))
-        frame = frame.sort(pl.col(by).reinterpret(signed=False))
+        if table.mended is None:
+            frame = frame.sort(pl.col(by).reinterpret(signed=False))
         kept.append(keeper.put(_table(called, number), frame, {BY: by}))
     keeper.put(called.key, terms, {"members": members})
     return kept
@@ -316,14 +349,13 @@ def _stored(called: Called, name: str) -> str:
 
 
 def _looked_up(
-    keeper: Keeper, called: Called, number: int, table: KeptTable, budget: Budget
+    keeper: Keeper, called: Called, number: int, table: KeptTable, before: Mended | None
 ) -> StaticTable:
-    budget.check(table.frame.height, "a static part")
     here = {**called.names, _ROW: f"{_HIDDEN_ROW}{number}"}
     names = {there: here[there] for there in table.frame.columns}
-    if table.checksum is None or table.frame.height < keeper.least:
+    if table.checksum is None or table.frame.height < max(1, keeper.least):
         return Lookup(table.frame.rename(names))
-    return MappedLookup(keeper, _table(called, number), table, names)
+    return MappedLookup(keeper, _table(called, number), table, names, before)
 
 
 def _terms(wish: Wish, frames: Sequence[pl.DataFrame], dictionary: Dictionary) -> pl.DataFrame:
