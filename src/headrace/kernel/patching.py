@@ -71,7 +71,7 @@ def patch_of(
     key = [*names, _TURN]
     new, old = new.join(old, on=key, how="anti"), old.join(new, on=key, how="anti")
     there = _found(table, by, old.select(names))
-    if there.height != old.height:
+    if not there.height == there.n_unique() == old.height:
         return None
     again = _found(table, by, new.select(names)).join(there, on=_POSITION, how="anti")
     if again.height or new.select(names).n_unique() < new.height:
