@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 from hypothesis import given
@@ -31,7 +33,7 @@ def test_mended_is_made_anew(there: set[Row], data: st.DataObject) -> None:
     come = data.draw(st.sets(rows).map(lambda found: found - (there - gone)))
     both = data.draw(st.lists(rows, max_size=3))  # found and lost again
     # What comes and goes in one has no say in what becomes of the table.
-    found = patch_of(old, "a", frame_of([*come, *both]), frame_of([*gone, *both]))
+    found = patch_of(old, "a", frame_of([*come, *both]), frame_of([*gone, *both]), repeated=False)
     assert found is not None
     patch, new = found
     columns = {name: patch.of_column(old[name].to_numpy(), new[name].to_numpy()) for name in NAMES}
@@ -49,8 +51,26 @@ def test_mended_is_made_anew(there: set[Row], data: st.DataObject) -> None:
 def test_what_is_there_twice_or_not_at_all_is_not_plain() -> None:
     old = in_order(frame_of([(1, 1), (2, 2)]))
     nothing = frame_of([])
-    assert patch_of(old, "a", frame_of([(1, 1)]), nothing) is None
-    assert patch_of(old, "a", frame_of([(3, 3), (3, 3)]), nothing) is None
-    assert patch_of(old, "a", nothing, frame_of([(3, 3)])) is None
-    assert patch_of(old, "a", nothing, frame_of([(1, 1), (1, 1)])) is None
-    assert patch_of(old, "a", frame_of([(1, 1)]), frame_of([(1, 1)])) is not None
+    assert patch_of(old, "a", frame_of([(1, 1)]), nothing, repeated=False) is None
+    assert patch_of(old, "a", frame_of([(3, 3), (3, 3)]), nothing, repeated=False) is None
+    assert patch_of(old, "a", nothing, frame_of([(3, 3)]), repeated=False) is None
+    assert patch_of(old, "a", nothing, frame_of([(1, 1), (1, 1)]), repeated=False) is None
+    assert patch_of(old, "a", frame_of([(1, 1)]), frame_of([(1, 1)]), repeated=False) is not None
+
+
+@given(st.lists(rows, min_size=1), st.lists(rows), st.data())
+def test_rows_that_are_there_several_times_are_counted(
+    there: list[Row], come: list[Row], data: st.DataObject
+) -> None:
+    old = in_order(frame_of(there))
+    places = st.sets(st.integers(0, len(there) - 1))
+    gone = [there[place] for place in data.draw(places)]
+    found = patch_of(old, "a", frame_of(come), frame_of(gone), repeated=True)
+    assert found is not None
+    patch, new = found
+    columns = {name: patch.of_column(old[name].to_numpy(), new[name].to_numpy()) for name in NAMES}
+    expected = Counter(there)
+    expected.update(come)
+    expected.subtract(gone)
+    assert Counter(pl.DataFrame(columns).rows()) == +expected
+    assert patch_of(old, "a", frame_of([]), frame_of([*there, *there]), repeated=True) is None

@@ -56,40 +56,47 @@ class Patch:
 
 
 def patch_of(
-    table: pl.DataFrame, by: str, come: pl.DataFrame, gone: pl.DataFrame
+    table: pl.DataFrame, by: str, come: pl.DataFrame, gone: pl.DataFrame, *, repeated: bool
 ) -> tuple[Patch, pl.DataFrame] | None:
     """How rows go from a table and others come, and these in order; none if that is not plain.
 
     Args:
-        table: in the order of a column, with no row twice.
+        table: in the order of a column.
         by: the column, whose terms are in order as unsigned numbers.
         come: rows that come; some may be among those that go.
         gone: rows that go.
+        repeated: whether a row may be there several times.
     """
     names = table.columns
-    new, old = _turned(come, names), _turned(gone, names)
     key = [*names, _TURN]
+    new, old = _turned(come.select(names)), _turned(gone.select(names))
     new, old = new.join(old, on=key, how="anti"), old.join(new, on=key, how="anti")
-    there = _found(table, by, old.select(names))
-    if not there.height == there.n_unique() == old.height:
+    old = _turned(old.select(names))  # some of its equals are gone from it
+    there = old.join(_equal(table, by, old), on=key, how="inner")[_POSITION]
+    if there.len() != old.height:
         return None
-    again = _found(table, by, new.select(names)).join(there, on=_POSITION, how="anti")
-    if again.height or new.select(names).n_unique() < new.height:
-        return None
-    leaving = np.sort(there[_POSITION].to_numpy())
+    if not repeated:
+        again = _equal(table, by, new).filter(~pl.col(_POSITION).is_in(there.implode()))
+        if again.height or new.select(names).n_unique() < new.height:
+            return None
+    leaving = np.sort(there.to_numpy())
     ordered = new.select(names).sort(pl.col(by).reinterpret(signed=False))
     staying = np.delete(table[by].to_numpy().view(np.uint64), leaving)
     at = np.searchsorted(staying, ordered[by].to_numpy().view(np.uint64))
     return Patch(table.height, leaving, at), ordered
 
 
-def _turned(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+def _turned(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the number of each among its equals."""
-    return rows.select(names).with_columns(pl.int_range(pl.len()).over(names).alias(_TURN))
+    return rows.with_columns(_turn(rows.columns))
 
 
-def _found(table: pl.DataFrame, by: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Where rows stand in a table, which has each once."""
+def _turn(names: list[str]) -> pl.Expr:
+    return pl.int_range(pl.len()).over(names).alias(_TURN)
+
+
+def _equal(table: pl.DataFrame, by: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table that are equal to some others, where each stands, and its turn."""
     ordered = table[by].to_numpy().view(np.uint64)
     keys = np.unique(rows[by].to_numpy().view(np.uint64))
     begins = np.searchsorted(ordered, keys, side="left")
@@ -97,4 +104,5 @@ def _found(table: pl.DataFrame, by: str, rows: pl.DataFrame) -> pl.DataFrame:
     turns = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     places = pl.Series(_POSITION, np.repeat(begins, counts) + turns, pl.Int64)
     near = table[places].with_columns(places)
-    return rows.join(near, on=table.columns, how="inner").select(_POSITION)
+    near = near.join(rows.select(table.columns).unique(), on=table.columns, how="semi")
+    return near.with_columns(_turn(table.columns))

@@ -261,12 +261,21 @@ def _mended(
     names = [name for name in table.frame.columns if name != _ROW]
     frame = table.frame.select(names).rename({name: called.names[name] for name in names})
     by = called.names[table.note[BY]]
+    repeated = _ROW in table.frame.columns
     plain = None
-    if _ROW not in table.frame.columns and table.checksum is not None:
-        plain = patch_of(frame, by, found.come.frame, found.gone.frame)
+    if table.checksum is not None:
+        come, gone = found.come.frame, found.gone.frame
+        plain = patch_of(frame, by, come, gone, repeated=repeated)
     if plain is None:
         return Made(found.applied(frame), members)
     patch, new = plain
+    if repeated:
+        hidden = f"{_HIDDEN_ROW}{number}"
+        rows = table.frame[_ROW]
+        first = int(rows.max() or 0) + 1  # type: ignore[arg-type]  # of numbers
+        frame = frame.with_columns(rows.alias(hidden))
+        numbers = pl.int_range(first, first + new.height, dtype=pl.Int64, eager=True)
+        new = new.with_columns(numbers.alias(hidden))
     columns = {
         name: patch.of_column(frame[name].to_numpy(), new[name].to_numpy())
         for name in frame.columns
@@ -305,14 +314,18 @@ def keep(
     """Keep tables, each in the order of a column that it is joined by; they are taken away."""
     members = [list(each.members) for each in made]
     terms = _terms(wish, [each.frame for each in made], asks.dictionary)
-    every = [frozenset(each.frame.columns) for each in made]
+    every = [
+        frozenset(name for name in each.frame.columns if not name.startswith(_HIDDEN_ROW))
+        for each in made
+    ]
     kept = []
     for number in range(len(members)):
         table = made.pop(0)
         joins = wish.keys.union(*(each for place, each in enumerate(every) if place != number))
         frame = _numbered(table.frame, number) if table.mended is None else table.frame
         frame = frame.rename({name: _stored(called, name) for name in frame.columns})
-        keys = [name for name in table.frame.columns if name in joins] or table.frame.columns
+        own = [name for name in table.frame.columns if not name.startswith(_HIDDEN_ROW)]
+        keys = [name for name in own if name in joins] or own
         by = min((_stored(called, name) for name in keys), key=lambda each: int(each[1:]))
         if table.mended is None:
             frame = frame.sort(pl.col(by).reinterpret(signed=False))
