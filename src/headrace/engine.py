@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import polars as pl
-
 from headrace.background.config import ServiceConfig
 from headrace.deploying import Refreshing, setup_of
 from headrace.dialects import Parsed, parse
@@ -120,6 +118,7 @@ class Engine:
         self._fitting = Fitting()
         self._templates = Templates()
         self._runner: InlineRunner | None = None
+        self._entailed: Quads | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
         self._at_work: Runner | None = None
@@ -295,11 +294,17 @@ class Engine:
     def around(self) -> Around:
         """What its queries share."""
         around = self.static.around(self._max_rows, self._timeout)
-        return replace(around, static=Quads(self._statements()), tables=self.entailing.tables())
+        return replace(around, static=self._statements(), tables=self.entailing.tables())
 
-    def _statements(self) -> pl.DataFrame:
+    def _statements(self) -> Quads:
         """The static data, with what follows from them."""
-        return self.entailing.with_entailed(self.static.quads)
+        static = self.static.statements
+        entailed = self.entailing.with_entailed(static.frame)
+        if entailed is static.frame:
+            return static
+        if self._entailed is None or self._entailed.frame is not entailed:
+            self._entailed = Quads(entailed)
+        return self._entailed
 
     def start(self) -> None:
         """Make ready to run, and refuse a query that reads a stream which nobody has declared."""
@@ -437,8 +442,8 @@ class Engine:
     def _refresh(self) -> None:
         """Take over static data and queries that have been added since the last step."""
         kernel, statements, tables = self.runner.kernel, self._statements(), self.entailing.tables()
-        if kernel.around.static.frame is not statements:
-            kernel.around = replace(kernel.around, static=Quads(statements))
+        if kernel.around.static is not statements:
+            kernel.around = replace(kernel.around, static=statements)
         if kernel.around.tables is not tables:
             kernel.around = replace(kernel.around, tables=tables)
 
