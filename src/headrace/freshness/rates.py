@@ -1,8 +1,8 @@
 """How often each mapping changes, learned from what refreshes find.
 
 A refresh tells only whether the value is another one, not how often it has changed since. If
-changes come at a rate r, a value that is another one after a time d has changed on average
-r*d / (1 - e^(-r*d)) times, and one that is the same has not. So each refresh adds such a number of changes
+changes come at a rate r, a value that is another one after a time d has changed on average r*d / (1
+- e^(-r*d)) times, and one that is the same has not. So each refresh adds such a number of changes
 to what is known of its mapping, and the time it covers; earlier refreshes count less and less, so
 that the rate follows one that drifts. What is known of all mappings together stands for as many
 refreshes of each as `trust` says, and so decides while little is known of one.

@@ -12,7 +12,6 @@ from headrace.freshness.election import Candidates
 from headrace.freshness.rates import Evidence, Learning, Refreshes, intervals, learned, pooled
 from headrace.freshness.scores import Flags, Floats, Ints, renewed
 
-_HALF: Final = 0.5
 _FALL, _RISE = 0.7, 1.01
 _LEAST_PATIENCE: Final = 0.2
 
@@ -88,8 +87,11 @@ class LocalView:
 
     @property
     def by_clock(self) -> bool:
-        """Whether changes are taken to come at the times they are expected at."""
-        return self.learning is None or float(self.beliefs.weights()[0]) > _HALF
+        """Whether changes are taken to come at the times they are expected at.
+
+        They are until another way to foretell them has been right more often.
+        """
+        return self.learning is None or int(np.argmax(self.beliefs.weights())) == 0
 
     def horizon(self, places: Ints) -> Ints:
         """How long some mappings are expected to be fresh once they are refreshed.
@@ -152,4 +154,5 @@ class LocalView:
         """How likely the value of each of some mappings is still the endpoint's."""
         interval, refreshed = self.interval(places), self.refreshed[places]
         by_clock = now < fresh_until(self.best_before[places], interval, refreshed)
-        return self.beliefs.fresh(by_clock, interval, now - refreshed)
+        chances = self.beliefs.fresh(by_clock, interval, now - refreshed)
+        return np.where(refreshed >= now, 1.0, chances)

@@ -56,6 +56,7 @@ class Surroundings:
         observe: told what each operator and triple pattern has found, and in how many seconds.
         given: what is known already, by the identities of operators.
         apart: what has solutions of several queries, if some are evaluated as one.
+        viewed: how a SERVICE under a budget is answered, from a local view of it.
     """
 
     dictionary: Dictionary
@@ -72,6 +73,13 @@ class Surroundings:
     observe: Observe | None = None
     given: Mapping[int, Solutions] = field(default_factory=dict)
     apart: Apart | None = None
+    viewed: CallService | None = None
+
+    def remote(self, service: Service, solutions: Solutions) -> Solutions:
+        """The solutions of a SERVICE that fit some solutions."""
+        if service.budget is None or self.viewed is None:
+            return self.service(service, solutions)
+        return self.viewed(service, solutions)
 
     @property
     def whole(self) -> Collection[int]:

@@ -23,6 +23,8 @@ from headrace.pipeline.tables import frame_of, read_tables, write_tables
 _NAME: Final = b"headrace"
 _GROUP: Final = "previous of "
 """How the last answers of queries that are evaluated as one are called, before their names."""
+_VIEW: Final = "view of "
+"""How what a query knows of remote data is called, before the names of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,15 @@ def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
         if not each.statements.is_empty()
     }
     groups = {f"{_GROUP}{json.dumps(each.names)}": each.previous for each in memory.groups}
-    if not previous and not derived and not groups:
+    views = {
+        f"{_VIEW}{json.dumps([name, each])}": frame
+        for name, query in memory.queries.items()
+        for each, frame in query.views.items()
+    }
+    if not previous and not derived and not groups and not views:
         return None
     name = f"{uuid4().hex}.arrow"
-    frames = {"terms": memory.terms, **previous, **derived, **groups}
+    frames = {"terms": memory.terms, **previous, **derived, **groups, **views}
     tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
     return name, write_tables(directory / name, tables)
 
@@ -85,10 +92,15 @@ def read_memory(
     for table in read_tables(path, checksum) if path is not None else ():
         name = (table.schema.metadata or {})[_NAME].decode()
         frames[name] = frame_of(table.replace_schema_metadata(None))
+    views: dict[str, dict[str, pl.DataFrame]] = {}
+    for name, frame in frames.items():
+        if name.startswith(_VIEW):
+            query, part = json.loads(name.removeprefix(_VIEW))
+            views.setdefault(query, {})[part] = frame
     return Memory(
         position,
         {
-            name: replace(each, previous=frames.get(f"previous {name}"))
+            name: replace(each, previous=frames.get(f"previous {name}"), views=views.get(name, {}))
             for name, each in queries.items()
         },
         {
