@@ -96,6 +96,10 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         """Close the connections to endpoints."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to endpoints."""
         self._fetcher.close()
         self._client.close()
 

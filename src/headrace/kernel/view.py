@@ -138,9 +138,12 @@ class RemoteView:
         here = placed[PLACE].is_not_null().to_numpy()
         places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
         self.counts.missing += int(np.count_nonzero(~here))
-        chosen = self._elected(places, used.weight[here], used.entered[here], now, left)
-        if chosen.size:
-            self._refresh(chosen, now, fetch)
+        while True:
+            chosen = self._elected(places, used.weight[here], used.entered[here], now, left)
+            if chosen.size:
+                self._refresh(chosen, now, fetch)
+            if chosen.size == 0 or not self.contract.wants_only_accuracy:
+                break  # else what was learned may have changed the estimate
         self.first = False
         chances = self.local.probably_fresh(places, now)
         self.accuracy = estimated(chances)
@@ -217,7 +220,7 @@ class RemoteView:
         local, contract = self._local, self.contract
         if self.problem is not None or budget == 0:
             return np.zeros(0, np.int64)
-        stale = local.refreshed[places] < now
+        used, stale = places, local.refreshed[places] < now
         places, weight, entered = places[stale], weight[stale], entered[stale]
         if contract.is_unlimited:
             return places
@@ -226,18 +229,18 @@ class RemoteView:
             weight, entered = np.ones(places.size, np.int64), np.full(places.size, now, np.int64)
         candidates = local.candidates(places, entered, weight)
         chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
-        limits = contract.limits
-        if limits.accuracy is not None and limits.requests is None and limits.within is None:
-            chosen = chosen[: self._enough(places, chosen, limits.accuracy, now)]
+        if contract.wants_only_accuracy:
+            chosen = chosen[: self._enough(used, places, chosen, now)]
         else:
             local.spared(unused=chosen.size < budget)
         return places[chosen]
 
-    def _enough(self, places: Ints, chosen: Ints, accuracy: float, now: int) -> int:
+    def _enough(self, used: Ints, places: Ints, chosen: Ints, now: int) -> int:
         """How many of the chosen make an answer accurate enough."""
-        chances = self._local.probably_fresh(places, now)
-        gains = np.concatenate([[0.0], np.cumsum(1 - chances[chosen])])
-        reached = (chances.sum() + gains) / max(1, places.size) >= accuracy
+        accuracy = self.contract.limits.accuracy or 0.0
+        gained = 1 - self._local.probably_fresh(places[chosen], now)
+        before = float(self._local.probably_fresh(used, now).sum())
+        reached = before + np.concatenate([[0.0], np.cumsum(gained)]) >= accuracy * used.size
         return int(np.argmax(reached)) if reached.any() else chosen.size
 
     def _refresh(self, places: Ints, now: int, fetch: Fetch) -> None:
@@ -278,6 +281,8 @@ class RemoteView:
             return self.problem
         if limits.within is not None and seconds * _MILLION > limits.within:
             return f"an evaluation has taken {seconds:.3f} s, not {limits.within / _MILLION:g} s"
+        if limits.within is not None and self.pacing.starved:
+            return f"no request fits into {limits.within / _MILLION:g} s"
         if limits.accuracy is not None and accuracy < limits.accuracy:
             return f"the estimated accuracy is {accuracy:.2f}, below {limits.accuracy:g}"
         return None

@@ -43,6 +43,12 @@ class Contract:
         limits = self.limits
         return limits.requests is None and limits.within is None and limits.accuracy is None
 
+    @property
+    def wants_only_accuracy(self) -> bool:
+        """Whether there may be as many requests as an accuracy takes."""
+        limits = self.limits
+        return limits.requests is None and limits.within is None and limits.accuracy is not None
+
     def __str__(self) -> str:
         """What explain says of it."""
         names = ", ".join(f"?{each.name}" for each in self.keys)
