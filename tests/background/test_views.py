@@ -16,7 +16,7 @@ from headrace.errors import SettingError
 from headrace.kernel.alerts import Alert
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.memory import QueryMemory, memory_of, recall
-from headrace.kernel.step import Kernel
+from headrace.kernel.step import Arrivals, Kernel
 from headrace.pipeline.manifest import NOTHING
 from headrace.pipeline.memories import read_memory, write_memory
 from headrace.pipeline.metrics import Figures, exposition, measures
@@ -104,9 +104,18 @@ def rows_of(evaluation: Evaluation) -> list[tuple[str, ...]]:
 # -- the budget -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("refresh", ["blocks", "bound", "auto"])
-@pytest.mark.parametrize("policy", ["WBM", "LRU", "RND", "GNR"])
-@pytest.mark.parametrize("budget", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("refresh", "policy", "budget"),
+    [
+        ("auto", "WBM", 0),
+        ("auto", "WBM", 1),
+        ("bound", "WBM", 3),
+        ("blocks", "LRU", 3),
+        ("bound", "RND", 2),
+        ("blocks", "GNR", 1),
+        ("bound", "GNR", 3),
+    ],
+)
 def test_requests_never_exceed_the_budget(
     endpoint: Endpoint, refresh: str, policy: str, budget: int
 ) -> None:
@@ -251,6 +260,33 @@ def test_rows_of_groups_are_right_if_all_they_are_made_of_is(endpoint: Endpoint)
     assert both.accuracy < one.accuracy**2, "one row that is right only if all are"
     assert each.accuracy is not None
     assert both.accuracy < each.accuracy <= one.accuracy + 1e-6
+
+
+def test_everything_together(endpoint: Endpoint, tmp_path: Path) -> None:
+    """A window, a schema, static data and a SERVICE under a budget, against a plain one."""
+    schema = tmp_path / "schema.ttl"
+    schema.write_text(
+        "<p:mentioned> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <p:seen> ."
+    )
+    counts: dict[str, list[Evaluation]] = {}
+    engine = Engine(
+        services=ServiceConfig(allow=(endpoint.iri,), private=("127.0.0.1",)), schema=schema
+    )
+    OPENED.append(engine)
+    engine.static.load_text("".join(f"<u:{user}> <p:of> <t:{user % 3}> .\n" for user in range(9)))
+    for name, contract in (("plain", ""), ("all", "[POLICY LRU]"), ("some", "[BUDGET 2]")):
+        engine.register(
+            f"REGISTER QUERY {name} AS SELECT ?team ?u ?n "
+            f"FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] WHERE {{ ?u <p:seen> ?post . "
+            f"?u <p:of> ?team SERVICE <{endpoint.iri}> {contract} {{ ?u <p:n> ?n }} }}"
+        )
+    played(engine, endpoint, 10)
+    for name in ("plain", "all", "some"):
+        counts[name] = list(engine.queries[name].results())
+    assert sum(len(each.rows) for each in counts["plain"]) > 40
+    assert [rows_of(each) for each in counts["all"]] == [rows_of(each) for each in counts["plain"]]
+    assert {each.accuracy for each in counts["all"]} == {1.0}
+    assert all(each.accuracy is not None and each.error is None for each in counts["some"])
 
 
 def test_optional_and_filters(endpoint: Endpoint) -> None:
@@ -455,7 +491,6 @@ def test_views_are_remembered(endpoint: Endpoint, tmp_path: Path) -> None:
 
 
 def _held(kernel: Kernel) -> object:
-    from headrace.kernel.step import Arrivals
 
     log = kernel.logs[Iri(STREAM)]
     return Arrivals(log.statements, log.high, log.elements)
