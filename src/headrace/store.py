@@ -20,6 +20,7 @@ from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import ServiceError
 from headrace.background.refreshing import Fetcher
 from headrace.background.services import Services
+from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, SettingError, Source, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
@@ -79,6 +80,8 @@ class Store:
         self._statements = Quads(QUADS.to_frame())
         config = services or ServiceConfig()
         self._client = EndpointClient(config)
+        told = None if config.join == "auto" else Way(config.join)
+        self._ways = Ways(time.monotonic, told)
         self._fetcher = Fetcher(self._client, config, self._dictionary)
         self._functions = functions or Functions()
         self._max_rows = max_rows
@@ -125,7 +128,7 @@ class Store:
 
     def services(self) -> Services:
         """How SERVICE is asked."""
-        return Services(self._client, self._dictionary)
+        return Services(self._client, self._dictionary, self._ways)
 
     def around(self, max_rows: int, timeout: float | None) -> Around:
         """What continuous queries over its data share.

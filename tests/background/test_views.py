@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyoxigraph as ox
 import pytest
 
 from headrace import Engine, Evaluation
@@ -490,7 +491,7 @@ def test_views_are_remembered(endpoint: Endpoint, tmp_path: Path) -> None:
     assert len(endpoint.seen) > requests
 
 
-def _held(kernel: Kernel) -> object:
+def _held(kernel: Kernel) -> Arrivals:
 
     log = kernel.logs[Iri(STREAM)]
     return Arrivals(log.statements, log.high, log.elements)
@@ -537,3 +538,48 @@ def test_declared_changes_are_believed(endpoint: Endpoint) -> None:
     [view] = standing.remote.views.values()
     assert view.local is not None
     assert view.local.expected == 7_000_000
+
+
+# -- without a budget -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("join", "requests"), [("nested", 12), ("blocks", 3), ("hash", 1)])
+def test_ways_to_join_give_the_same(endpoint: Endpoint, join: str, requests: int) -> None:
+    engine = engine_for(endpoint, join=join, block=4)
+    query = engine.register(text_for(endpoint, ""))
+    stream = engine.stream(STREAM)
+    for user in range(USERS + 5):
+        stream.push(f"<u:{user % USERS}> <p:mentioned> <x:post> .", at=100)
+    stream.push("<x:a> <x:tick> <x:b> .", at=1050)
+    engine.step()
+    [found] = query.results()
+    assert len(endpoint.seen) == requests
+    assert sum("VALUES" in each.query for each in endpoint.seen) == (
+        0 if join == "hash" else requests
+    )
+    assert {row[0] for row in rows_of(found)} == {f"<u:{user}>" for user in range(USERS)}
+
+
+def test_the_way_is_chosen_by_cost(endpoint: Endpoint) -> None:
+    def slow(_handler: Handler) -> bool:
+        time.sleep(0.02)
+        return False
+
+    endpoint.always = slow
+    engine = engine_for(endpoint, block=1)
+    engine.register(text_for(endpoint, ""))
+    played(engine, endpoint, 3)
+    asked = ["VALUES" in each.query for each in endpoint.seen]
+    assert asked[:3] == [True, True, True], "three bindings: not worth to find out"
+    assert not asked[-1], "nine of them cost more than everything"
+
+
+def test_an_answer_that_is_too_large_is_asked_for_in_blocks(endpoint: Endpoint) -> None:
+    endpoint.store.load(followers(40).encode(), ox.RdfFormat.TURTLE)
+    engine = engine_for(endpoint, block=1, rows=30)
+    query = engine.register(text_for(endpoint, ""))
+    played(engine, endpoint, 4)
+    found = list(query.results())
+    assert [each.error for each in found if each.error is not None] == []
+    whole = ["VALUES" not in each.query for each in endpoint.seen]
+    assert sum(whole) == 1, "once, and never again"

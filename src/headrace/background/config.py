@@ -10,6 +10,7 @@ from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import SettingError
 
 _MOST_IN_A_BLOCK: Final = 10_000
+_JOINS: Final = ("auto", "nested", "blocks", "hash")
 _FILLS: Final = ("whole", "window")
 _REFRESHES: Final = ("auto", "blocks", "bound")
 
@@ -72,6 +73,8 @@ class ServiceConfig:
         block: how many bindings are sent in one request.
         url_characters: how long a URL may be; a longer query is sent by POST.
         credentials: who we are, by prefixes of endpoints.
+        join: how a plain SERVICE is joined: `nested`, one binding in each request; `blocks` of
+            them; `hash`, all solutions in one request; or `auto`, by what each has cost.
         view: how many mappings the local view of a SERVICE under a budget may hold.
         fill: what such a view begins with: `whole`, all there is unless that is more than it may
             hold, or `window`, what windows ask for.
@@ -94,6 +97,7 @@ class ServiceConfig:
     block: int = 50
     url_characters: int = 2_000
     credentials: tuple[Credentials, ...] = ()
+    join: str = "auto"
     view: int = 100_000
     fill: str = "whole"
     refresh: str = "auto"
@@ -114,7 +118,7 @@ class ServiceConfig:
         for name in ("retries", "backoff", "longest_backoff", "url_characters"):
             if getattr(self, name) < 0:
                 raise SettingError(f"expected no negative {name}, found {getattr(self, name)}")
-        for name, words in (("fill", _FILLS), ("refresh", _REFRESHES)):
+        for name, words in (("fill", _FILLS), ("refresh", _REFRESHES), ("join", _JOINS)):
             if getattr(self, name) not in words:
                 found = getattr(self, name)
                 raise SettingError(f"expected {name} as {' or '.join(words)}, found {found!r}")

@@ -36,6 +36,7 @@ from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import DataError
 from headrace.rdf.scopes import UNSCOPED, Scope
 from headrace.rdf.terms import Iri
+from headrace.results.checks import TooManyRowsError
 from headrace.results.table import ResultLimits, Row, Table
 from headrace.version import __version__
 
@@ -105,6 +106,11 @@ class EndpointClient:
         """Close all connections."""
         self._http.close()
 
+    @property
+    def block(self) -> int:
+        """How many bindings are sent in one request."""
+        return self._config.block
+
     def solutions(
         self,
         endpoint: Iri,
@@ -113,6 +119,7 @@ class EndpointClient:
         *,
         scope: str = "service",
         within: float | None = None,
+        block: int | None = None,
     ) -> Table:
         """The solutions of a pattern, or those that can fit some bindings.
 
@@ -127,6 +134,7 @@ class EndpointClient:
             scope: what the blank nodes of the answer are called; another one for each call of
                 an evaluation.
             within: seconds, if fewer than the configuration allows.
+            block: how many bindings are sent in one request, if not as configured.
 
         Raises:
             ServiceError: if there is no answer, or not one that can be used.
@@ -135,10 +143,10 @@ class EndpointClient:
         url = self.admitted(endpoint)
         self._start(within)
         variables = tuple(each.name for each in possible_in_order(pattern) if not each.is_anonymous)
-        asked = [None] if bindings is None else blocks(pattern, bindings, self._config.block)
+        asked = [None] if bindings is None else blocks(pattern, bindings, block or self.block)
         rows: list[Row] = []
-        for number, block in enumerate(asked):
-            text = query_text(pattern, block)
+        for number, values in enumerate(asked):
+            text = query_text(pattern, values)
             name = Scope(f"{scope}-{number}")
             table = self._asked(url, text, name, self._config.retries)
             try:
@@ -207,6 +215,15 @@ class EndpointClient:
             try:
                 data, media_type = self._sent(url, text)
                 return table_of(data, media_type, scope, self._limits)
+            except TooManyRowsError as error:
+                hint = "ask for less, or allow more (rows)"
+                raise LargeAnswerError(
+                    str(url),
+                    f"its answer is wrong: {error}",
+                    status=_OK,
+                    hint=hint,
+                    attempts=attempt,
+                ) from None
             except DataError as error:
                 problem = f"its answer is wrong: {error}"
                 raise ServiceError(str(url), problem, status=_OK, attempts=attempt) from None

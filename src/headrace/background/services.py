@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.algebra.operators import Service
+from headrace.algebra.operators import Operator, Service
 from headrace.algebra.scope import possible
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import ServiceError
+from headrace.background.ways import Way, Ways
 from headrace.errors import QueryError
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
@@ -26,6 +27,7 @@ class Services:
 
     client: EndpointClient
     dictionary: Dictionary
+    ways: Ways | None = None
 
     def __call__(self, service: Service, solutions: Solutions) -> Solutions:
         """The remote solutions that can fit some solutions, which are then joined with them.
@@ -66,14 +68,24 @@ class Services:
 
     def _asked(self, service: Service, endpoint: Iri, solutions: Solutions) -> Solutions:
         try:
-            table = self.client.solutions(
-                endpoint, service.input, self._bindings(service, solutions)
-            )
+            table = self._table(endpoint, service.input, self._bindings(service, solutions))
         except ServiceError:
             if service.silent:
                 return unit()
             raise
         return self._solutions(table)
+
+    def _table(self, endpoint: Iri, pattern: Operator, bindings: Table | None) -> Table:
+        if bindings is None or self.ways is None:
+            return self.client.solutions(endpoint, pattern, bindings)
+
+        def ask(way: Way) -> Table:
+            sent = None if way is Way.HASH and bindings.rows else bindings
+            size = 1 if way is Way.NESTED else None
+            return self.client.solutions(endpoint, pattern, sent, block=size)
+
+        requests = -(-len(bindings.rows) // self.client.block)
+        return self.ways.asked(endpoint, pattern, requests, ask)
 
     def _bindings(self, service: Service, solutions: Solutions) -> Table | None:
         shared = sorted(

@@ -29,6 +29,10 @@ def shown(found: object) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
+class TooManyRowsError(DataError):
+    """A result has more rows than are allowed."""
+
+
 class Checked:
     """Makes terms of the parts that a format gives, and refuses what is none."""
 
@@ -118,7 +122,7 @@ class Checked:
     def check_rows(self, count: int) -> None:
         """Refuse a table of too many rows."""
         if count > self._limits.rows:
-            raise DataError(f"expected at most {self._limits.rows:,} rows, found more")
+            raise TooManyRowsError(f"expected at most {self._limits.rows:,} rows, found more")
 
     def _check_text(self, text: str) -> None:
         if len(text) > self._limits.literal:

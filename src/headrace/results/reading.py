@@ -53,4 +53,4 @@ def read_result(
             case _:
                 raise SettingError(f"answers are read as json, xml, csv or tsv, not as {syntax}")
     except DataError as error:
-        raise DataError(error.problem, name, error.line, error.column) from None
+        raise type(error)(error.problem, name, error.line, error.column) from None
