@@ -3,8 +3,9 @@
 People at a conference wear RFID tags; who they are, what they have written and whom they cite is a
 static graph like DBLP's. Timed is how long an arriving update takes, with all that it makes due:
 its text is read, it is matched, and rows are reported. Several updates go into one step; how many
-is printed. The base line is System X, as the paper built it, in this process; it gets updates one
-by one, as texts that are read already. Before anything is timed, both must give the same answers.
+is printed. The base line is System X, as the paper built it, in this process; it reads the same
+text at once and takes updates one by one. Before anything is timed, both must give the same
+answers.
 
 Times are by the clock on the wall. On a machine that others work on too, `--clock cpu` counts what
 all threads of this process have worked instead, which is more than the wall shows on an idle one.

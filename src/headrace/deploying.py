@@ -25,6 +25,7 @@ from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
 from headrace.rdf.timestamps import SAID_TIME
+from headrace.reasoning.tables import Tables
 from headrace.sinks.base import Sink
 
 _LOOK: Final = 0.2
@@ -43,6 +44,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     live: bool = False,
     partitions: int = 1,
     allowed: Allowed | None = None,
+    tables: Tables | None = None,
 ) -> Setup:
     """What a pipeline runs.
 
@@ -57,9 +59,11 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live: whether empty windows are reported up to the watermark.
         partitions: in how many parts queries are evaluated that can be.
         allowed: what the evaluation in a part may use.
+        tables: what follows from statements, where the queries have a schema.
     """
     decodings = {
-        iri: _decoding(deployment, plans, iri, sources) for iri, sources in streams.items()
+        iri: replace(_decoding(deployment, plans, iri, sources), tables=tables)
+        for iri, sources in streams.items()
     }
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 

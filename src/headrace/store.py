@@ -17,16 +17,20 @@ from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
+from headrace.background.errors import ServiceError
 from headrace.background.services import Services
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, SettingError, UnsupportedError
+from headrace.errors import DataError, SettingError, Source, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import GRAPH, QUADS
+from headrace.kernel.columns import GRAPH, QUADS, STATEMENT
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import all_entailed
+from headrace.kernel.evaluation import Around, InstantError
+from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
 from headrace.pipeline.static import StaticData
 from headrace.rdf.files import content
@@ -36,6 +40,7 @@ from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Literal, Quad
 from headrace.rdf.vocabulary import XSD_DATE_TIME
+from headrace.schemas import GivenSchema, Schemas, tables_of
 
 
 class Store:
@@ -55,6 +60,7 @@ class Store:
         max_rows: int = Budget().rows,
         timeout: float | None = None,
         seed: int = 0,
+        schema: GivenSchema = None,
     ) -> None:
         """Start empty.
 
@@ -64,7 +70,10 @@ class Store:
             max_rows: how many rows any part of a query may make.
             timeout: how many seconds a query may take.
             seed: of the ids of its terms.
+            schema: what queries read the data under, or schemas by the names that FROM SCHEMA
+                has for them; a static graph may be named so too.
         """
+        self.schemas = Schemas(schema, self.graph)
         self._dictionary = Dictionary(seed)
         self._statements = Quads(QUADS.to_frame())
         self._client = EndpointClient(services or ServiceConfig())
@@ -110,6 +119,27 @@ class Store:
         """How SERVICE is asked."""
         return Services(self._client, self._dictionary)
 
+    def around(self, max_rows: int, timeout: float | None) -> Around:
+        """What continuous queries over its data share.
+
+        Args:
+            max_rows: how many rows any part of an evaluation may make.
+            timeout: how many seconds an evaluation may take.
+        """
+        services = self.services()
+
+        def ask(service: Service, solutions: Solutions) -> Solutions:
+            try:
+                return services(service, solutions)
+            except ServiceError as error:
+                raise InstantError(str(error)) from error
+
+        def budget() -> Budget:
+            deadline = None if timeout is None else time.monotonic() + timeout
+            return Budget(max_rows, deadline, time.monotonic)
+
+        return Around(self._dictionary, self._statements, ask, self._functions, budget)
+
     def __len__(self) -> int:
         """How many statements there are."""
         return self.quads.height
@@ -149,6 +179,15 @@ class Store:
         self.add(placed, errors.append)
         return errors
 
+    def graph(self, name: Iri) -> list[Quad]:
+        """The statements of a named graph."""
+        found = self.quads.filter(pl.col(GRAPH) == self._dictionary.encode(name))
+        terms = [self._dictionary.terms(found[place]) for place in STATEMENT]
+        return [
+            Quad(subject, predicate, object_, graph)
+            for graph, subject, predicate, object_ in zip(*terms, strict=True)
+        ]
+
     def has_graph(self, name: str) -> bool:
         """Whether there is a statement in a named graph."""
         return self._dictionary.encode(Iri(name)) in self.quads[GRAPH]
@@ -185,14 +224,14 @@ class Store:
         """
         parsed = parse(text, base=base)
         self.check(parsed)
-        return self.answer(parsed.query, now=now)
+        return self.answer(parsed.query, now=now, source=parsed.source)
 
     def check(self, parsed: Parsed) -> None:
         """Refuse what a store cannot do, rather than answer as if it were not there.
 
         Raises:
-            UnsupportedError: the query reads a stream or a schema, gives a SERVICE a budget, asks
-                for timestamps, or calls a function that nobody has registered.
+            UnsupportedError: the query reads a stream, gives a SERVICE a budget, asks for
+                timestamps, or calls a function that nobody has registered.
         """
         query, source = parsed.query, parsed.source
         if query.is_continuous:
@@ -203,8 +242,6 @@ class Store:
                 where,
                 hint="run it with `headrace run`, or register it with headrace.Engine",
             )
-        if query.dataset.schemas:
-            raise UnsupportedError("FROM SCHEMA is not supported here yet", source)
         for operator in everywhere(query.pattern):
             if isinstance(operator, Service) and operator.budget is not None:
                 problem = "a SERVICE with a budget is not supported here yet"
@@ -230,8 +267,14 @@ class Store:
                     if problem is not None and isinstance(part, FunctionCall):
                         raise UnsupportedError(problem, parsed.source, part.span)
 
-    def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
-        """Answer a query that has been parsed."""
+    def answer(
+        self, query: Query, *, now: datetime | None = None, source: Source | None = None
+    ) -> Answer:
+        """Answer a query that has been parsed; its text is for errors."""
+        tables = tables_of(query, self.schemas.of(query, source), self._dictionary.seed)
+        quads = self.quads
+        if tables is not None:
+            quads = all_entailed(quads, tables, self._dictionary)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
@@ -244,4 +287,4 @@ class Store:
             moment=lambda _instant: stamp,
             service=self.services(),
         )
-        return answer(query, self.quads, around)
+        return answer(query, quads, around)

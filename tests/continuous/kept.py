@@ -88,7 +88,7 @@ def kept(
     engine = Engine(clock=None, seed=3)
     engine.static.use(StaticFiles(files, cache, 3).current())
     answers = fed(engine, query, report, settings)
-    tables = [
+    tables: list[object] = [
         operand.always
         for standing in engine.runner.kernel.queries
         for matches in standing.matching.matches

@@ -361,6 +361,17 @@ class Dictionary:
             raise InternalError("a solution has a term that no dictionary holds")
         return known[TEXT].gather(places) if places.null_count() else known[TEXT][places]
 
+    def texts_of(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        """The same for columns of the same length; of few rows, all are looked up at once."""
+        height = columns[0].len() if columns else 0
+        if len(columns) <= 1 or height > _FEW:
+            return [self.texts(each).alias(each.name) for each in columns]
+        every = self.texts(pl.concat([each.rename(ID) for each in columns]))
+        return [
+            every[place * height : (place + 1) * height].alias(each.name)
+            for place, each in enumerate(columns)
+        ]
+
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""
         terms = self._terms

@@ -29,6 +29,7 @@ from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_
 from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
+from headrace.reasoning.tables import Tables
 from headrace.rewrite.optimise import PRECOMPUTE
 
 
@@ -47,6 +48,7 @@ class Around:
         functions: the functions that can be called by IRI.
         budget: makes what one evaluation may cost.
         observe: told what each operator of a query has found.
+        tables: what follows from the statements of streams, where queries have a schema.
     """
 
     dictionary: Dictionary
@@ -55,6 +57,7 @@ class Around:
     functions: Functions = field(default_factory=Functions)
     budget: Callable[[], Budget] = Budget
     observe: Observe | None = None
+    tables: Tables | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from headrace.algebra.walk import constants
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
 from headrace.kernel.gathering import gathered, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
@@ -366,10 +367,14 @@ class Kernel:
         for report in told:
             first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
+        elements = None
+        if self.around.tables is not None:
+            tables, dictionary = self.around.tables, self.around.dictionary
+            statements, elements = with_entailed(statements, tables, dictionary)
         reached = self._reached(query, ended)
         if reached is None and statements.is_empty():
             return
-        new[stream] = self._append(stream, Arrivals(statements, reached))
+        new[stream] = self._append(stream, Arrivals(statements, reached, elements))
 
     def _reached(self, query: Standing, ended: bool) -> int | None:
         """How far a derived stream has come: its next element is not before that."""

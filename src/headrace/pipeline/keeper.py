@@ -105,6 +105,17 @@ class VersionKeeper:
         """Of tables with more rows than these, no index is held in memory."""
         return self.cache.most_in_memory
 
+    def under(self, schema: str) -> VersionKeeper:
+        """Who keeps what follows from these statements and those that a schema adds to them.
+
+        Tasks see only what is in the files of this version, and solve nothing there.
+
+        Args:
+            schema: what tells the schema from others.
+        """
+        version = f"{self.version}-{schema}"
+        return VersionKeeper(self.cache, version, self.seed, self._quads, self._terms)
+
     def follow(self, before: Quads) -> None:
         """Have tables made from those of other statements, by what differs."""
         self.before = before
