@@ -360,6 +360,12 @@ class InlineRunner:
         feed.heard = None if self.clock is None else self.clock()
         self._position += feed.push_data(data, form, self._position, at)
 
+    def push_columns(self, feed: StreamFeed, read: TimedColumns) -> None:
+        """Take elements that have been read."""
+        feed.heard = None if self.clock is None else self.clock()
+        feed.push_columns(read, self._position)
+        self._position += read.elements.height
+
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
