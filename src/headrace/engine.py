@@ -118,7 +118,6 @@ class Engine:
         self._fitting = Fitting()
         self._templates = Templates()
         self._runner: InlineRunner | None = None
-        self._entailed: Quads | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
         self._at_work: Runner | None = None
