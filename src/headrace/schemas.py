@@ -196,10 +196,3 @@ class Entailing:
             found = all_entailed(static, tables, self._dictionary)
             self._static = (static, tables, found)
         return self._static[2]
-
-
-def tables_of(query: Query, schema: Schema | None, seed: int) -> Tables | None:
-    """What follows for a query that is asked once."""
-    if schema is None:
-        return None
-    return compiled(effects_of(schema, asked_by(query.pattern, query.form)), seed)

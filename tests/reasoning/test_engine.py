@@ -232,3 +232,13 @@ def test_answers_are_equal_on_every_runner(tmp_path: Path) -> None:
         engine.run(once=True, runner=runner, partitions=partitions)
         assert names(liked) == [every, every]
         assert names(cats) == [["x:n3"], ["x:n3"]]
+
+
+def test_a_store_remembers_what_follows_until_its_data_change() -> None:
+    store = Store(schema=QUADS)
+    text = "SELECT ?x { ?x a <x:Being> }"
+    store.load_text("<x:tom> a <x:Cat> .")
+    assert len(store.query(text).rows) == 1  # type: ignore[union-attr]  # it is a SELECT
+    assert store.query(text) == store.query(text)
+    store.load_text("<x:kit> a <x:Cat> .")
+    assert len(store.query(text).rows) == 2  # type: ignore[union-attr]  # it is a SELECT
