@@ -131,8 +131,9 @@ def test_a_name_without_a_declaration_is_that_of_the_only_schema() -> None:
 def test_a_schema_that_is_not_known_is_an_error_that_helps() -> None:
     with pytest.raises(QueryError, match="did you mean <x:schema>"):
         Engine(schema={"x:schema": QUADS}).register(asked("?x a ?y", "FROM SCHEMA <x:schemas>"))
-    with pytest.raises(QueryError, match="--schema x:a=FILE"):
-        Store().query("SELECT ?s FROM SCHEMA <x:a> { ?s ?p ?o }")
+    with pytest.raises(QueryError, match="--schema x:a=FILE") as raised:
+        Store().query("SELECT ?s\nFROM SCHEMA <x:a> { ?s ?p ?o }")
+    assert "line 2, column 1" in str(raised.value)
 
 
 def test_schemas_of_a_run_are_one() -> None:
