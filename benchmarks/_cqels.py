@@ -85,7 +85,7 @@ def encoded(found: Graph, triples: int, folder: Path) -> Store:
         found.write(path)
     data = StaticFiles([StaticFile(path)], folder / "encoded", SEED).current()
     store = Store(seed=SEED)
-    store.add_encoded(data.quads, data.terms)
+    store.use(data)
     return store
 
 
@@ -187,13 +187,13 @@ class BaseLine:
 
     def timed(self, updates: int) -> float:
         """The mean microseconds of an update."""
-        chosen = _systemx.texts(self.world.updates, self.place, self.place + updates)
+        data = self.world.updates.timed(self.place, self.place + updates)
         self.place += updates
         gc.collect()
         began = self.world.clock()
-        for update in chosen:
+        for update in _systemx.read(data):
             self.system.take(*update)
-        return (self.world.clock() - began) / len(chosen) * 1e6
+        return (self.world.clock() - began) / updates * 1e6
 
 
 def differences(query: str, world: World, batch: int) -> tuple[int, int]:

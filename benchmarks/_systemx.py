@@ -8,7 +8,8 @@ and every query has one plan: windows are joined first, in the order in which th
 hash index on the room; then the names of rooms and last the table are looked up.
 
 It is kind in some ways: windows of one width are shared by all queries, and people who are heard
-twice in a room are there once. There is neither a network nor a parser between it and its input.
+twice in a room are there once. There is no network between it and its input, and many elements are
+read at once (pyoxigraph).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import polars as pl
+import pyoxigraph
 from _dblp import ROOMS, Graph, Updates, author, author_name, room, room_name
 
 Row = tuple[str, ...]
@@ -224,6 +226,18 @@ def texts(updates: Updates, start: int = 0, stop: int | None = None) -> list[tup
     columns = (updates.times[chosen], updates.people[chosen], updates.places[chosen])
     triples = zip(*(each.tolist() for each in columns), strict=True)
     return [(time, author(person), room(place)) for time, person, place in triples]
+
+
+def read(data: bytes) -> Iterator[tuple[int, str, str]]:
+    """Elements of timed N-Quads as their time and two texts; read at once, which is fastest."""
+    lines = [line.partition(b"\t") for line in data.splitlines()]
+    statements = b"\n".join(statement for _, _, statement in lines)
+    for (time, _, _), quad in zip(
+        lines, pyoxigraph.parse(statements, pyoxigraph.RdfFormat.N_QUADS), strict=True
+    ):
+        assert isinstance(quad.subject, pyoxigraph.NamedNode), "a person"
+        assert isinstance(quad.object, pyoxigraph.NamedNode), "a room"
+        yield int(time), quad.subject.value, quad.object.value
 
 
 # -- the static parts of the queries ---------------------------------------------------------

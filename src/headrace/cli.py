@@ -241,6 +241,16 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             help="Metrics for Prometheus: a file, or a port of this machine; repeatable.",
         ),
     ] = None,
+    static_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where encoded static data are kept, for several runs."),
+    ] = None,
+    static_cache_size: Annotated[
+        float, typer.Option(metavar="GB", help="How much may be kept there.", min=0)
+    ] = 32,
+    static_in_memory: Annotated[
+        int, typer.Option(metavar="ROWS", help="Larger static tables are used on disk.", min=0)
+    ] = 50_000_000,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
     ] = False,
@@ -284,6 +294,9 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             interval,
             metrics or (),
             [named_file(each) for each in schema or []],
+            static_cache,
+            round(static_cache_size * (1 << 30)),
+            static_in_memory,
         )
         shared = "-" in job.outs and sys.stdout.isatty()
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
@@ -370,6 +383,14 @@ def doctor(
     repair: Annotated[
         bool, typer.Option("--repair", help="Take back its last batch, if that is damaged.")
     ] = False,
+    static_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Say what is in a cache of static data instead."),
+    ] = None,
+    clean: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="Remove what was not used the longest, but for so much."),
+    ] = None,
 ) -> None:
     """Say whether this machine, or a checkpoint, is ready, and what to do where it is not."""
     if checkpoint is not None:
@@ -379,6 +400,13 @@ def doctor(
             raise typer.Exit(look(checkpoint, mend=repair))
     if repair:
         fail(SettingError("--repair needs --checkpoint DIR"))
+    if static_cache is not None:
+        from headrace.doctor.cache import main as count  # noqa: PLC0415
+
+        with failing():
+            raise typer.Exit(count(static_cache, clean))
+    if clean is not None:
+        fail(SettingError("--clean needs --static-cache DIR"))
     from headrace.doctor import main as examine  # noqa: PLC0415
 
     raise typer.Exit(examine(start_spark=spark))

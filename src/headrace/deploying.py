@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import polars as pl
-
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
 from headrace.ingest.receiving import Receiver
@@ -215,12 +213,12 @@ def version_of(static: Quads) -> str:
 class Refreshing:
     """What queries share, with the static data as they are whenever it is asked for."""
 
-    def __init__(self, around: Around, statements: Callable[[], pl.DataFrame]) -> None:
+    def __init__(self, around: Around, statements: Callable[[], Quads]) -> None:
         """Begin with what there is.
 
         Args:
             around: what they share.
-            statements: the static data; the same frame as before if nothing was added.
+            statements: the static data; the same as before if nothing was added.
         """
         self._around = around
         self._statements = statements
@@ -229,7 +227,7 @@ class Refreshing:
     def __call__(self) -> tuple[str, Around]:
         """The version of the static data, and all that is shared."""
         statements = self._statements()
-        if self._around.static.frame is not statements:
-            self._around = replace(self._around, static=Quads(statements))
+        if self._around.static is not statements:
+            self._around = replace(self._around, static=statements)
             self._version = version_of(self._around.static)
         return self._version, self._around

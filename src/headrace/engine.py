@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import polars as pl
-
 from headrace.background.config import ServiceConfig
 from headrace.deploying import Refreshing, setup_of
 from headrace.dialects import Parsed, parse
@@ -295,11 +293,11 @@ class Engine:
     def around(self) -> Around:
         """What its queries share."""
         around = self.static.around(self._max_rows, self._timeout)
-        return replace(around, static=Quads(self._statements()), tables=self.entailing.tables())
+        return replace(around, static=self._statements(), tables=self.entailing.tables())
 
-    def _statements(self) -> pl.DataFrame:
+    def _statements(self) -> Quads:
         """The static data, with what follows from them."""
-        return self.entailing.with_entailed(self.static.quads)
+        return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
         """Make ready to run, and refuse a query that reads a stream which nobody has declared."""
@@ -437,8 +435,8 @@ class Engine:
     def _refresh(self) -> None:
         """Take over static data and queries that have been added since the last step."""
         kernel, statements, tables = self.runner.kernel, self._statements(), self.entailing.tables()
-        if kernel.around.static.frame is not statements:
-            kernel.around = replace(kernel.around, static=Quads(statements))
+        if kernel.around.static is not statements:
+            kernel.around = replace(kernel.around, static=statements)
         if kernel.around.tables is not tables:
             kernel.around = replace(kernel.around, tables=tables)
 

@@ -219,9 +219,11 @@ class StreamFeed:
             self._refuse_all(read, taken, highs, gate)
         places = read.statements[POSITION].to_numpy()
         high = pl.Series(HIGH, highs[places], dtype=pl.Int64)
-        frame = read.statements.with_columns(
-            pl.col(POSITION) + position, high.replace(NEVER, None)
-        ).select(*ARRIVALS)
+        if highs.size and int(highs[0]) == NEVER:  # the first of its stream has none before it
+            high = high.replace(NEVER, None)
+        numbers = pl.Series(POSITION, places + position)
+        terms = [read.statements[name] for name in STATEMENT]
+        frame = pl.DataFrame([numbers, read.statements[TIME], high, *terms])
         self._add(frame if taken.all() else frame.filter(taken[places]))
         if taken.any():
             latest = int(times[taken].max())
@@ -357,6 +359,12 @@ class InlineRunner:
         """Take bytes of a stream; if they are of a file, from which place on."""
         feed.heard = None if self.clock is None else self.clock()
         self._position += feed.push_data(data, form, self._position, at)
+
+    def push_columns(self, feed: StreamFeed, read: TimedColumns) -> None:
+        """Take elements that have been read."""
+        feed.heard = None if self.clock is None else self.clock()
+        feed.push_columns(read, self._position)
+        self._position += read.elements.height
 
     def step(self) -> Results:
         """Evaluate what is due."""

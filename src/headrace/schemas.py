@@ -11,6 +11,7 @@ import polars as pl
 
 from headrace.algebra.query import Query
 from headrace.errors import QueryError, SettingError, Source, Span, listing, nearest
+from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import all_entailed
 from headrace.planning.entailing import asked_by
@@ -156,6 +157,7 @@ class Entailing:
         self._together: Asked | None = None
         self._known: tuple[Asked, Tables | None] | None = None
         self._static: tuple[pl.DataFrame, Tables, pl.DataFrame] | None = None
+        self._statements: Quads | None = None
 
     def add(self, plan: Plan, schema: Schema | None) -> None:
         """Take in a query with its schema, which is that of the others.
@@ -199,3 +201,12 @@ class Entailing:
             found = all_entailed(static, tables, self._dictionary)
             self._static = (static, tables, found)
         return self._static[2]
+
+    def with_entailed_statements(self, static: Quads) -> Quads:
+        """The same of statements as patterns are matched against them."""
+        entailed = self.with_entailed(static.frame)
+        if entailed is static.frame:
+            return static
+        if self._statements is None or self._statements.frame is not entailed:
+            self._statements = Quads(entailed)
+        return self._statements

@@ -32,6 +32,7 @@ from headrace.kernel.entailed import all_entailed
 from headrace.kernel.evaluation import Around, InstantError
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.pipeline.static import StaticData
 from headrace.planning.entailing import asked_by
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
@@ -82,7 +83,7 @@ class Store:
         """
         self.schemas = Schemas(schema, self.graph)
         self._dictionary = Dictionary(seed)
-        self._quads = QUADS.to_frame()
+        self._statements = Quads(QUADS.to_frame())
         self._client = EndpointClient(services or ServiceConfig())
         self._functions = functions or Functions()
         self._max_rows = max_rows
@@ -111,7 +112,12 @@ class Store:
     @property
     def quads(self) -> pl.DataFrame:
         """Its statements as columns of ids."""
-        return self._quads
+        return self._statements.frame
+
+    @property
+    def statements(self) -> Quads:
+        """Its statements as patterns are matched against them."""
+        return self._statements
 
     @property
     def functions(self) -> Functions:
@@ -141,11 +147,11 @@ class Store:
             deadline = None if timeout is None else time.monotonic() + timeout
             return Budget(max_rows, deadline, time.monotonic)
 
-        return Around(self._dictionary, Quads(self._quads), ask, self._functions, budget)
+        return Around(self._dictionary, self._statements, ask, self._functions, budget)
 
     def __len__(self) -> int:
         """How many statements there are."""
-        return self._quads.height
+        return self.quads.height
 
     def load(self, path: Path | str, graph: str | None = None) -> list[DataError]:
         """Load a file into the default graph or a named one; what cannot be read is returned.
@@ -184,7 +190,7 @@ class Store:
 
     def graph(self, name: Iri) -> list[Quad]:
         """The statements of a named graph."""
-        found = self._quads.filter(pl.col(GRAPH) == self._dictionary.encode(name))
+        found = self.quads.filter(pl.col(GRAPH) == self._dictionary.encode(name))
         terms = [self._dictionary.terms(found[place]) for place in STATEMENT]
         return [
             Quad(subject, predicate, object_, graph)
@@ -193,19 +199,29 @@ class Store:
 
     def has_graph(self, name: str) -> bool:
         """Whether there is a statement in a named graph."""
-        return self._dictionary.encode(Iri(name)) in self._quads[GRAPH]
+        return self._dictionary.encode(Iri(name)) in self.quads[GRAPH]
 
     def add(self, quads: Iterable[Quad], on_error: OnError = None) -> None:
         """Add statements; one that cannot be told from another is an error, or only reported."""
         new = self._dictionary.encode_quads(quads, on_error)
-        self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
+        self._take(new)
 
     def add_encoded(self, quads: pl.DataFrame, terms: pl.DataFrame) -> None:
         """Add statements as columns of ids of its seed, and the terms that they stand for."""
         self._dictionary.learn(terms)
-        new = quads.select(*QUADS)
-        both = new if self._quads.is_empty() else pl.concat([self._quads, new])
-        self._quads = both.unique(maintain_order=True)
+        self._take(quads.select(*QUADS))
+
+    def _take(self, new: pl.DataFrame) -> None:
+        both = new if self.quads.is_empty() else pl.concat([self.quads, new])
+        self._statements = Quads(both.unique(maintain_order=True))
+
+    def use(self, data: StaticData) -> None:
+        """Have encoded data of its seed in place of all that was there, where they lie.
+
+        What follows from them is kept with them, until something else is added.
+        """
+        lasting = self._dictionary.adopt(data.terms)
+        self._statements = data.statements(lasting=lasting)
 
     def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
         """Answer a SPARQL query.
@@ -263,16 +279,16 @@ class Store:
     def _under(self, schema: Schema | None, query: Query) -> pl.DataFrame:
         """The statements with what follows from them, as far as a query asks for it."""
         if schema is None:
-            return self._quads
+            return self.quads
         key = (schema.digest, asked_by(query.pattern, query.form))
-        if key not in self._known or self._known[key][0] is not self._quads:
+        if key not in self._known or self._known[key][0] is not self.quads:
             tables = compiled(effects_of(schema, key[1]), self._dictionary.seed)
-            found = self._quads
+            found = self.quads
             if tables is not None:
                 found = all_entailed(found, tables, self._dictionary)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[key] = (self._quads, found)
+            self._known[key] = (self.quads, found)
         return self._known[key][1]
 
     def answer(

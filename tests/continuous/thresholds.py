@@ -36,8 +36,8 @@ def made_small() -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(found, "_RECENT", 3)
         patch.setattr(found, "_MOST_RECENT", 2)
         patch.setattr(lookup, "_LARGE", 2)
-        patch.setattr(lookup, "_FEW", 0.1)
         patch.setattr(lookup, "_MANY", 1)
         patch.setattr(contents, "BLOCK_ROWS", 60)
+        patch.setattr(found, "_MARK_BITS", 3)
         patch.setattr(snapshot, "_MUCH_MORE", 0)
         yield patch

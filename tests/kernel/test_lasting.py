@@ -14,6 +14,7 @@ from headrace.kernel import alike
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.emission import Answers, changes, emitted
 from headrace.kernel.lasting import BEGIN, END, TURN, united
+from headrace.kernel.table import Table
 
 Row = tuple[int, int, int, int, int]
 ROWS = st.lists(
@@ -48,7 +49,10 @@ def by_hand(rows: pl.DataFrame) -> list[tuple[int, ...]]:
 @given(ROWS)
 def test_what_overlaps_or_touches_is_one(rows: list[Row]) -> None:
     matches = frame(rows)
-    assert sorted(united(matches).rows()) == by_hand(matches)
+    found, chosen = united(Table.of_frame(matches))
+    assert sorted(found.frame().rows()) == by_hand(matches)
+    if chosen is not None:
+        assert found.only(["?a", "?b"]).frame().equals(matches.select("?a", "?b")[chosen])
 
 
 def test_rows_that_differ_are_told_apart_even_if_their_hashes_are_the_same(

@@ -9,14 +9,20 @@ from hypothesis import strategies as st
 
 from headrace.kernel import lookup
 from headrace.kernel.lookup import Lookup
+from headrace.kernel.table import Table
 
 NUMBERS = st.integers(-3, 3)
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=40)
 
 
-@given(ROWS, ROWS, st.sampled_from([["a"], ["b"], ["a", "b"], ["a", "b", "c"]]))
+@given(
+    ROWS,
+    ROWS,
+    st.sampled_from([["a"], ["b"], ["a", "b"], ["a", "b", "c"]]),
+    st.sampled_from([0, 2]),
+)
 def test_what_is_looked_up_is_what_a_join_finds(
-    table: list[tuple[int, ...]], rows: list[tuple[int, ...]], on: list[str]
+    table: list[tuple[int, ...]], rows: list[tuple[int, ...]], on: list[str], many: int
 ) -> None:
     known = pl.DataFrame(table, schema=dict.fromkeys("abc", pl.Int64), orient="row")
     names = [*on, "z"][: len(on) + 1]
@@ -26,9 +32,8 @@ def test_what_is_looked_up_is_what_a_join_finds(
         orient="row",
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "_LARGE", 0)
-        patch.setattr(lookup, "_FEW", 0)
-        patch.setattr(lookup, "_MANY", 0)
-        looked_up = Lookup(known).joined(found, on)
+        patch.setattr(lookup, "_MANY", many)
+        ours, theirs = Lookup(known).meeting(Table.of_frame(found), on, lambda _: None)
     joined = found.join(known, on=on)
-    assert sorted(looked_up.select(joined.columns).rows()) == sorted(joined.rows())
+    both = found[ours].hstack(known.drop(on)[theirs])
+    assert sorted(both.select(joined.columns).rows()) == sorted(joined.rows())

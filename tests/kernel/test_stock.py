@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
-import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headrace.kernel import stock
 from headrace.kernel.lasting import BEGIN, END, TURN
 from headrace.kernel.stock import Stock
+from headrace.kernel.table import Table
 from headrace.rdf.ids import text_ids
+
+NUMBERS = st.integers(-3, 3)
 
 
 def terms(numbers: np.ndarray) -> np.ndarray:
     return text_ids([f"<http://x/{number}>".encode() for number in numbers.tolist()], 0)
 
 
-def matches(numbers: np.ndarray, begin: int, end: int) -> pl.DataFrame:
+def matches(numbers: np.ndarray, begin: int, end: int) -> Table:
     size = numbers.size
     lasting = {BEGIN: np.full(size, begin), END: np.full(size, end), TURN: np.full(size, -1)}
-    return pl.DataFrame({"?x": terms(numbers), **lasting})
+    return Table.of({"?x": terms(numbers), **lasting})
 
 
 def test_what_is_over_is_counted_no_more() -> None:
-    kept = Stock()
+    kept = Stock(["?x", BEGIN, END, TURN])
     old, new = np.repeat(np.arange(10), 100), np.repeat(np.arange(10, 20), 3)
     kept.add(matches(old, 0, 10))
     asked = matches(np.array([3, 13]), 0, 10)
@@ -37,7 +43,7 @@ def test_what_is_over_is_counted_no_more() -> None:
 
 def test_many_small_parts_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stock, "_MOST_PARTS", 4)
-    kept = Stock()
+    kept = Stock(["?x", BEGIN, END, TURN])
     kept.add(matches(np.arange(5), 0, 100))
     asked = matches(np.arange(5), 0, 0)
     kept.meets(asked, "?x")
@@ -50,14 +56,43 @@ def test_many_small_parts_are_put_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert kept.meets(asked, "?x") == 0
 
 
-def test_a_glance_leaves_all_that_may_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stock, "_SMALL", 0)
-    kept = Stock()
-    kept.add(matches(np.arange(0, 2_000, 2), 0, 100))
-    asked = matches(np.arange(1_000), 0, 100)
-    for _ in range(3):
-        left = kept.fitting(asked, ["?x"])
-        assert set(terms(np.arange(0, 1_000, 2)).tolist()) <= set(left["?x"].to_list())
-        assert left.height < 510
-        kept.add(matches(np.arange(5_000, 15_000), 0, 100))
-    assert Stock().fitting(asked, ["?x"]).is_empty()
+@given(st.lists(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=12), max_size=8), st.data())
+def test_what_meets_is_what_agrees(
+    parts: list[list[tuple[int, int, int]]], data: st.DataObject
+) -> None:
+    kept = Stock(["?x", "?y", BEGIN, END, TURN])
+    every: list[tuple[int, int, int]] = []
+    for part in parts:
+        kept.add(pairs(part))
+        every += part
+        if data.draw(st.booleans()):
+            floor = data.draw(NUMBERS)
+            over = sum(end < floor for *_, end in every)
+            kept.drop(floor)
+            every = [row for row in every if row[2] >= floor] if 2 * over > len(every) else every
+        on = data.draw(st.sampled_from([[], ["?x"], ["?y"], ["?x", "?y"]]))
+        asked = pairs(data.draw(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=5)))
+        ours, theirs = kept.meeting(asked, on, lambda _: None)
+        table = kept.table
+        found = Counter(
+            (int(our), *(int(table[name][their]) for name in ("?x", "?y", END)))
+            for our, their in zip(ours, theirs, strict=True)
+        )
+        places = [["?x", "?y"].index(name) for name in on]
+        wanted = Counter(
+            (our, *row)
+            for our, (x, y) in enumerate(
+                zip(asked["?x"].tolist(), asked["?y"].tolist(), strict=True)
+            )
+            for row in every
+            if all((x, y)[place] == row[place] for place in places)
+        )
+        assert found == wanted
+
+
+def pairs(rows: list[tuple[int, int, int]]) -> Table:
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    nothing = np.zeros(len(rows), np.int64)
+    return Table.of(
+        {"?x": columns[0], "?y": columns[1], END: columns[2], BEGIN: nothing - 9, TURN: nothing - 1}
+    )

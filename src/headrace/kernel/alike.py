@@ -12,7 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Ids = npt.NDArray[np.int64]
+from headrace.kernel.table import Ids, Table, mixed
+
+
+def alike(table: Table, names: Sequence[str]) -> tuple[Ids, Ids]:
+    """A number for each row, the same for equal ones, and a row for each number.
+
+    >>> table = Table.of({"a": np.array([7, 8, 7]), "b": np.array([1, 1, 1])})
+    >>> [each.tolist() for each in alike(table, ["a", "b"])]
+    [[0, 1, 0], [0, 1]]
+    """
+    if not names or table.height == 0:
+        return np.zeros(table.height, np.int64), np.zeros(min(1, table.height), np.int64)
+    return _numbered(mixed(table, names), [table[name] for name in names])
 
 
 def numbers(frame: pl.DataFrame, names: Sequence[str]) -> tuple[Ids, Ids]:
@@ -27,7 +39,19 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> tuple[Ids, Ids]:
         return np.zeros(frame.height, np.int64), np.zeros(min(1, frame.height), np.int64)
     columns = [array for name in names for array in _arrays(frame[name])]
     hashes = columns[0] if len(columns) == 1 else frame.select(names).hash_rows().to_numpy()
-    _, rows, same = np.unique(hashes, return_index=True, return_inverse=True)
+    return _numbered(hashes, columns)
+
+
+def _numbered(hashes: npt.NDArray[np.integer], columns: Sequence[Ids]) -> tuple[Ids, Ids]:
+    """The same by hashes of rows, which are looked at again."""
+    ordered = np.sort(hashes)
+    if not (ordered[1:] == ordered[:-1]).any():
+        every = np.arange(hashes.size)
+        return every, every
+    order = np.argsort(hashes)
+    begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    rows, same = order[begins], np.empty(hashes.size, np.int64)
+    same[order] = np.cumsum(begins) - 1
     first = rows[same]
     if all(np.array_equal(each, each[first]) for each in columns):
         return same, rows

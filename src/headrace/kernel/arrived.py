@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.expressions import TriplePattern, Variable
@@ -26,8 +25,8 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Active, Data, DefaultGraph, EachNamedGraph, NamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.lasting import LASTING
 from headrace.kernel.scan import scan
+from headrace.kernel.table import Flags, Ids, Table
 from headrace.planning.matching import Scanned
 from headrace.rdf.terms import Iri, Literal
 
@@ -37,48 +36,58 @@ class Arrived:
     """Statements that are new in some windows, with how long each of them lasts there.
 
     Attributes:
-        frame: `begin`, `end` and `turn`, the time and the statement.
+        lasting: `begin`, `end` and `turn`.
+        statements: the time and the terms of each.
     """
 
-    frame: pl.DataFrame
+    lasting: Table
+    statements: pl.DataFrame
 
-    def matching(self, scanned: Scanned, dictionary: Dictionary) -> pl.DataFrame:
+    def matching(self, scanned: Scanned, dictionary: Dictionary) -> Table:
         """What matches a pattern, with how long it lasts; the times of statements come along."""
         plain = _plainly(scanned)
         if plain is not None:
             return self._chosen(scanned.pattern, plain, dictionary)
         data = Data(self._quads).within(active_graph(scanned.graph, dictionary))
         found = scan(data, scanned.pattern, dictionary).frame
-        names = [name for name in found.columns if name.startswith("?")]
-        others = [self.frame[name].gather(found[INSTANT]) for name in (*LASTING, TIME)]
-        return pl.DataFrame([*(found[name] for name in names), *others])
+        terms = {name: found[name].to_numpy() for name in found.columns if name.startswith("?")}
+        others = self.lasting.with_columns({TIME: self._times}).taken(found[INSTANT].to_numpy())
+        return others.with_columns(terms)
 
     def _chosen(
         self, pattern: TriplePattern, places: dict[str, str], dictionary: Dictionary
-    ) -> pl.DataFrame:
+    ) -> Table:
         """What matches a pattern that only compares terms with others that it names."""
         terms = {SUBJECT: pattern.subject, PREDICATE: pattern.predicate, OBJECT: pattern.object}
-        kept = np.ones(self.frame.height, np.bool_)
+        kept = self._in_default_graph
         for place, term in terms.items():
             if isinstance(term, Iri | Literal):
-                kept &= self._ids[place] == dictionary.encode(term)
-        if self.frame[GRAPH].null_count() < self.frame.height:
-            kept &= self.frame[GRAPH].is_null().to_numpy()
-        columns = [self.frame[place].alias(name) for name, place in places.items()]
-        found = pl.DataFrame([*columns, *(self.frame[name] for name in (*LASTING, TIME))])
-        return found if kept.all() else found[pl.Series(np.flatnonzero(kept))]
+                kept = kept & (self._ids[place] == dictionary.encode(term))
+        columns = {name: self._ids[place] for name, place in places.items()}
+        return self.lasting.with_columns({TIME: self._times, **columns}).where(kept)
 
     @cached_property
-    def _ids(self) -> Mapping[str, npt.NDArray[np.int64]]:
-        return {place: self.frame[place].to_numpy() for place in (SUBJECT, PREDICATE, OBJECT)}
+    def _in_default_graph(self) -> Flags:
+        graphs = self.statements[GRAPH]
+        if graphs.null_count() == graphs.len():
+            return np.ones(graphs.len(), np.bool_)
+        return graphs.is_null().to_numpy()
+
+    @cached_property
+    def _times(self) -> Ids:
+        return self.statements[TIME].to_numpy()
+
+    @cached_property
+    def _ids(self) -> Mapping[str, Ids]:
+        return {place: self.statements[place].to_numpy() for place in (SUBJECT, PREDICATE, OBJECT)}
 
     @cached_property
     def _quads(self) -> Quads:
         """Each statement as if it were of an instant of its own."""
-        rows = pl.int_range(self.frame.height, dtype=pl.Int64, eager=True)
+        rows = pl.int_range(self.statements.height, dtype=pl.Int64, eager=True)
         none = pl.lit(0, pl.Int64).alias(STREAM)
-        numbered = self.frame.with_columns(rows.alias(FIRST), rows.alias(LAST), none)
-        return Quads(numbered.select(*CONTENTS), range(self.frame.height))
+        numbered = self.statements.with_columns(rows.alias(FIRST), rows.alias(LAST), none)
+        return Quads(numbered.select(*CONTENTS), range(self.statements.height))
 
 
 def _plainly(scanned: Scanned) -> dict[str, str] | None:

@@ -37,6 +37,7 @@ class Dictionary:
         """Start with no terms; the seed is that of the deployment."""
         self.seed = seed
         self._known = _KNOWN.to_frame()
+        self._lasting = 0
         self._indexes: list[tuple[int, IdIndex]] = []
         self._quoted = QUOTED.to_frame()
         self._terms: dict[TermId, Term] = {}
@@ -119,16 +120,60 @@ class Dictionary:
         if set(VALUES) <= set(terms.columns):
             fresh = terms.select(*_KNOWN)
         else:
-            fresh = terms.select(*TERMS)
+            fresh = pl.DataFrame([terms[name] for name in TERMS])
             if 0 < len(self._new) <= _FEW:
                 fresh = self._with_new(fresh)
         self._flush()
-        if fresh[ID].n_unique() < fresh.height:
+        ordered = np.sort(fresh[ID].to_numpy())
+        if (ordered[1:] == ordered[:-1]).any():
             fresh = fresh.unique(maintain_order=True)
             twice = fresh.filter(pl.col(ID).is_duplicated()).sort(ID, TEXT)
             if not twice.is_empty():
                 raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
+
+    def adopt(self, terms: pl.DataFrame) -> bool:
+        """Know terms until others take their place, however long nothing refers to them.
+
+        They are used where they are. Those that were adopted before may be forgotten now.
+
+        Args:
+            terms: with what they are worth, each once, in the order of their ids.
+
+        Returns:
+            Whether they last: with quoted triples among them, they are learnt as all others.
+
+        Raises:
+            DataError: two different terms have the same id.
+        """
+        self._flush()
+        if has_quoted(terms):
+            self._lasting = 0
+            self.learn(terms)  # patterns look into them, and their parts are terms too
+            return False
+        were = self._known, self._indexes, self._lasting
+        self._known, self._lasting = terms.select(*_KNOWN), terms.height
+        self._indexes = [(0, IdIndex(terms[ID].to_numpy()))] if terms.height else []
+        try:
+            others = self._unknown(were[0])
+        except DataError:
+            self._known, self._indexes, self._lasting = were
+            raise
+        if others.height:
+            ordered = in_id_order(others)
+            self._known = pl.concat([self._known, ordered])
+            self._indexes.append((self._lasting, IdIndex(ordered[ID].to_numpy())))
+        return True
+
+    @property
+    def passing(self) -> int:
+        """How many terms it knows that may be forgotten."""
+        return self.known.height - self._lasting
+
+    def knows(self, ids: pl.Series) -> bool:
+        """Whether all terms of a column are known."""
+        self._flush()
+        return self._positions(ids).null_count() == ids.null_count()
 
     def shelve(self, name: str, terms: pl.DataFrame) -> None:
         """Have terms at hand, each with its own id and what it is worth, until asked for.
@@ -180,18 +225,20 @@ class Dictionary:
         places = self._positions(fresh[ID])
         if places.null_count() == fresh.height:
             return fresh
-        known = places.is_not_null()
-        rows = known.arg_true()
-        earlier, again = self._known[TEXT].gather(places.gather(rows)), fresh[TEXT].gather(rows)
-        if not earlier.equals(again):
-            different = earlier != again
-            raise _collision(earlier.filter(different)[0], again.filter(different)[0])
-        return fresh.filter(~known)
+        rows = places.is_not_null().arg_true() if places.null_count() else None
+        again = fresh if rows is None else fresh[rows]
+        earlier = self._known[TEXT][places if rows is None else places[rows]]
+        if not earlier.equals(again[TEXT]):
+            different = earlier != again[TEXT]
+            raise _collision(earlier.filter(different)[0], again[TEXT].filter(different)[0])
+        return fresh.clear() if rows is None else fresh[places.is_null().arg_true()]
 
     def _take(self, new: pl.DataFrame) -> None:
         """Add terms that are not known."""
+        if new.is_empty():
+            return
         valued = new if KIND in new.columns else new.hstack(values(new[TEXT]))
-        self._append(valued.select(*_KNOWN))
+        self._append(pl.DataFrame([valued[name] for name in _KNOWN]))
         quoted = np.flatnonzero(valued[KIND].to_numpy() == Kind.QUOTED)
         for text in valued[TEXT].gather(quoted) if quoted.size else ():
             self.encode(read_term(text))
@@ -202,12 +249,16 @@ class Dictionary:
         offset = self._known.height
         if len(self._indexes) == _MOST_INDEXES:
             offset = self._indexes.pop()[0]
-            while self._indexes and self._worth_one(offset, new.height):
+            while self._may_go(offset) and self._worth_one(offset, new.height):
                 offset = self._indexes.pop()[0]
             new = pl.concat([self._known[offset:], new])
         ordered = in_id_order(new)
         self._known = pl.concat([self._known[:offset], ordered]) if offset else ordered
         self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
+
+    def _may_go(self, offset: int) -> bool:
+        """Whether there are terms before an offset that did not come to stay."""
+        return bool(self._indexes) and offset > self._lasting
 
     def _worth_one(self, offset: int, more: int) -> bool:
         """Whether the terms before an offset are so few that they go with those after it.
@@ -249,9 +300,11 @@ class Dictionary:
             new = parts.unique().to_frame().join(kept, on=ID, how="anti")
             kept = pl.concat([kept, new])
             quoted = self.quoted.join(new, on=ID, how="semi")
-        known = self.known.join(kept, on=ID, how="semi", maintain_order="left")
+        passing = self.known[self._lasting :]
+        known = passing.join(kept, on=ID, how="semi", maintain_order="left")
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
-        self._known, self._indexes = _KNOWN.to_frame(), []
+        self._known = self._known[: self._lasting]
+        self._indexes = [each for each in self._indexes if each[0] < self._lasting]
         self._terms, self._ids, self._made = {}, {}, set()
         self._append(known)
 
@@ -306,7 +359,18 @@ class Dictionary:
         places = self._positions(ids)
         if places.null_count() != ids.null_count():
             raise InternalError("a solution has a term that no dictionary holds")
-        return known[TEXT].gather(places)
+        return known[TEXT].gather(places) if places.null_count() else known[TEXT][places]
+
+    def texts_of(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        """The same for columns of the same length; of few rows, all are looked up at once."""
+        height = columns[0].len() if columns else 0
+        if len(columns) <= 1 or height > _FEW:
+            return [self.texts(each).alias(each.name) for each in columns]
+        every = self.texts(pl.concat([each.rename(ID) for each in columns]))
+        return [
+            every[place * height : (place + 1) * height].alias(each.name)
+            for place, each in enumerate(columns)
+        ]
 
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""

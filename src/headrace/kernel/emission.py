@@ -85,11 +85,12 @@ def compared(found: pl.DataFrame, before: pl.DataFrame, emit: Emit) -> pl.DataFr
 
 def changes(
     rows: pl.DataFrame, number: int, emit: Emit, previous: pl.DataFrame | None
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The same for answers that each hold from one instant to another: only where they change.
 
     Args:
-        rows: `first` and `last`, and the columns of the solutions, in any order.
+        rows: `first` and `last`, and the columns of the solutions, in any order; what holds at the
+            instant before the first is there from -1 on, or else in the previous answer.
         number: how many instants there are.
         emit: what is new, or what has gone.
         previous: the answer before the first of them.
@@ -97,19 +98,19 @@ def changes(
     names = [name for name in rows.columns if name not in {FIRST, LAST}]
     first, last = rows[FIRST].to_numpy(), rows[LAST].to_numpy()
     # The first column is there so that there are rows even where solutions have no columns.
-    every = rows.select(pl.col(FIRST).alias(INSTANT), *names)
+    every = pl.DataFrame([rows[FIRST].alias(INSTANT), *(rows[name] for name in names)])
     before = np.zeros(0, np.int64)
     if previous is not None and previous.height:
         every = pl.concat([every, previous.select(pl.col(_COUNT).alias(INSTANT), *names)])
         before = previous[_COUNT].to_numpy()
     same, example = numbers(every, names)
     ours, theirs = same[: rows.height], same[rows.height :]
-    leaving = last < number - 1
+    entering, leaving = first >= 0, last < number - 1
     # An answer that was there before leaves at the first instant, where it is one again or not.
-    at = np.concatenate([first, last[leaving] + 1, np.zeros(theirs.size, np.int64)])
-    what = np.concatenate([ours, ours[leaving], theirs])
-    entered, left = np.ones(first.size, np.int64), np.full(int(leaving.sum()), -1)
-    change = np.concatenate([entered, left, -before])
+    at = np.concatenate([first[entering], last[leaving] + 1, np.zeros(theirs.size, np.int64)])
+    what = np.concatenate([ours[entering], ours[leaving], theirs])
+    entered, left = int(np.count_nonzero(entering)), int(np.count_nonzero(leaving))
+    change = np.concatenate([np.ones(entered, np.int64), np.full(left, -1), -before])
     if emit is Emit.DSTREAM:
         change = -change
     keys, net = _added(at * max(1, example.size) + what, change)
@@ -117,7 +118,7 @@ def changes(
     instants, which = np.divmod(np.repeat(keys[kept], net[kept]), max(1, example.size))
     changed = every[pl.Series(example[which])]
     changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
-    still, counts = _added(ours[~leaving], np.ones(first.size - left.size, np.int64))
+    still, counts = _added(ours[~leaving], np.ones(first.size - left, np.int64))
     answer = every[pl.Series(example[still])]
     often = pl.Series(_COUNT, counts, pl.Int64)
     places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
@@ -128,7 +129,7 @@ def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
     """Each key once, in order, with the sum of its values."""
     if keys.size == 0:
         return keys, values
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return ordered[starts], np.add.reduceat(values[order], starts)

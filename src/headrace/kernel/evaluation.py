@@ -26,6 +26,7 @@ from headrace.kernel.scan import Share
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_service
+from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.reasoning.tables import Tables
@@ -179,20 +180,22 @@ class _Evaluation:
         )
 
 
-def lasting_answers(matched: Matched, around: Around) -> pl.DataFrame:
+def lasting_answers(matched: Matched, matches: pl.DataFrame, around: Around) -> pl.DataFrame:
     """The answers of matches that each make their own: `first`, `last`, maybe `member`, and ids."""
-    given, lasting = matched.each()
+    given, lasting = matched.each(matches)
     frame = answers_given(matched.plan, given, range(lasting.height), around)
-    numbers = [lasting[name].gather(frame[INSTANT]) for name in lasting.columns]
-    return frame.with_columns(numbers).drop(INSTANT)
+    numbers = lasting[frame[INSTANT]]
+    others = [frame[name] for name in frame.columns if name != INSTANT]
+    return pl.DataFrame([*numbers.get_columns(), *others])
 
 
-def own_answers(plan: Plan, matches: pl.DataFrame, around: Around) -> pl.DataFrame:
+def own_answers(plan: Plan, matches: Table, around: Around) -> pl.DataFrame:
     """The answers of matches that each make their own: the number of the match, and ids."""
     [core] = plan.matching.cores
     rows = pl.int_range(matches.height, dtype=pl.Int64, eager=True).alias(INSTANT)
     names = [name for name in map(column, possible(core.operator)) if name in matches.columns]
-    given = Solutions(pl.DataFrame([rows, *(matches[name] for name in names)]), keyed=True)
+    terms = [pl.Series(name, matches[name]) for name in names]
+    given = Solutions(pl.DataFrame([rows, *terms]), keyed=True)
     return answers_given(plan, {id(core.operator): given}, range(matches.height), around)
 
 

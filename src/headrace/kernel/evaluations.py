@@ -13,6 +13,7 @@ from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.functions.values import TRUE
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.forms import TRUTH
+from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.reports import Report
 from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import Quad
@@ -29,13 +30,14 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
     times, seqs = report.times.tolist(), report.seqs.tolist()
     selects, asks = isinstance(form, Select), isinstance(form, Ask)
     makes = isinstance(form, Construct | Describe)
+    bounds = _bounds(report)
     for place, (start, end) in enumerate(pairwise(ends)):
         rows = LazyRows(end - start, partial(_made, texts, start, end))
         yield Evaluation(
             report.query,
             times[place],
             seqs[place],
-            bounds_at(report, place),
+            next(bounds),
             variables,
             rows=rows if selects else (),
             quads=tuple(map(_quad, rows)) if makes else (),
@@ -78,6 +80,24 @@ def _quad(row: Row) -> Quad:
 
 def _truth(rows: Sequence[Row]) -> bool | None:
     return rows[0][0] == TRUE if rows else None
+
+
+def _bounds(report: Report) -> Iterator[dict[str, Bounds]]:
+    """The opening and the close of each window at each instant."""
+    names = [name for name, _ in report.windows]
+    if len(set(names)) < len(names):
+        return (bounds_at(report, place) for place in range(len(report)))
+    ends = [zip(_shown(span.opens), _shown(span.closes), strict=True) for _, span in report.windows]
+    if not ends:
+        return ({} for _ in range(len(report)))
+    return (dict(zip(names, each, strict=True)) for each in zip(*ends, strict=True))
+
+
+def _shown(moments: Times) -> list[int | None]:
+    found: list[int | None] = moments.tolist()
+    for place in np.flatnonzero(moments == NEVER).tolist():
+        found[place] = None
+    return found
 
 
 def bounds_at(report: Report, place: int) -> dict[str, Bounds]:

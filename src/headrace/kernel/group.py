@@ -72,7 +72,7 @@ class Group(Standing):
 
     def told(self, turn: Turn, logs: Logs, around: Around, schedule: Schedule) -> Sequence[Report]:
         """What is reported of each member; nothing if that of one cannot be had with the others."""
-        before = self.previous
+        before = self.last
         budget = around.budget
         shared = replace(around, budget=lambda: _for_all(budget(), len(self.members)))
         try:
@@ -84,7 +84,7 @@ class Group(Standing):
             problem = f"{type(error).__name__}: {error}"
         self.failure = problem
         if problem is not None:
-            self.previous = before
+            self.last = before
             return ()
         return [turn.told(each, stopped=False) for each in self._separate(report)]
 

@@ -6,7 +6,7 @@ thrown away and made again at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -20,13 +20,12 @@ from headrace.algebra.reporting import Contents, OnArrival
 from headrace.algebra.scope import possible
 from headrace.kernel.arrived import Arrived
 from headrace.kernel.columns import (
+    ARRIVALS,
     CONTENTS,
     FIRST,
     INSTANT,
     LAST,
     POSITION,
-    STATEMENT,
-    TIME,
     column,
 )
 from headrace.kernel.contents import runs
@@ -40,6 +39,7 @@ from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.members import MEMBER, OF_MEMBER, is_hidden
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.solutions import Solutions
+from headrace.kernel.table import Table, stacked
 from headrace.planning.matching import Core
 from headrace.planning.plan import Plan
 from headrace.rewrite.optimise import ADAPT
@@ -88,6 +88,7 @@ class Incremental:
             for asked in [frozenset(map(column, possible(core.operator)))]
         ]
         self._seen = _Seen(isinstance(plan.semantics.report, OnArrival))
+        self.told: Matched | None = None
         for matches in self.branches():
             matches.begin(asking)
 
@@ -146,7 +147,7 @@ class Incremental:
         schedule: Schedule,
         logs: Logs,
     ) -> Arrived:
-        frames = []
+        tables, frames = list[Table](), list[pl.DataFrame]()
         for number in windows:
             window = self.plan.windows[number]
             stream = self.plan.streams.index(window.stream)
@@ -157,21 +158,17 @@ class Incremental:
             new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
             turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
-            positions = log.statements[POSITION].to_numpy()
-            since = int(np.searchsorted(positions, int(new.positions[0]), side="left"))
-            statements = log.statements[since:]
-            places, known = new.places(positions[since:])
+            statements = log.since(int(new.positions[0]), int(elements.sizes[kept[0] :].sum()))
+            places, known = new.places(statements[POSITION].to_numpy())
             if not known.all():
-                places, statements = places[known], statements.filter(pl.Series(known))
-            lasting = {BEGIN: begins[places], END: ends[places], TURN: turns[places]}
-            columns = [pl.Series(name, array) for name, array in lasting.items()]
-            frames.append(
-                pl.DataFrame([*columns, *(statements[name] for name in (TIME, *STATEMENT))])
-            )
+                rows = np.flatnonzero(known)
+                places, statements = places[rows], statements[pl.Series(rows)]
+            lasting = {BEGIN: begins, END: ends, TURN: turns}
+            tables.append(Table(lasting, kept.size).taken(places))
+            frames.append(statements)
         if not frames:
-            schema = dict.fromkeys((*LASTING, TIME, *STATEMENT), pl.Int64)
-            return Arrived(pl.DataFrame(schema=schema))
-        return Arrived(pl.concat(frames).rechunk())
+            return Arrived(Table.without_rows(LASTING), ARRIVALS.to_frame())
+        return Arrived(stacked(tables), pl.concat(frames).rechunk())
 
     def at(self, instants: Instants) -> Matched:
         """The matches at some instants."""
@@ -184,25 +181,38 @@ class Incremental:
         }
         return Matched(self.plan, instants, kept)
 
+    def tell(self, instants: Instants) -> None:
+        """Take note that what holds at some instants has been told."""
+        for matches in self.branches():
+            matches.tell(instants)
+        self.told = self.at(instants.chosen(slice(len(instants) - 1, None)))
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """The matches of a core, branch by branch, and what is asked of them."""
 
     names: tuple[str, ...]
-    branches: tuple[Found, ...]
+    found: tuple[Found, ...]
 
     def numbered(self, instants: Instants) -> pl.DataFrame:
         """The matches of all branches, each with the first and the last instant, by number."""
-        frames = []
-        for each in self.branches:
-            rows = numbered(each.frame, instants)
-            missing = [name for name in self.names if name not in rows.columns]
-            unbound = [pl.lit(None, pl.Int64).alias(name) for name in missing]
-            frames.append(rows.with_columns(unbound).select(FIRST, LAST, *self.names))
-        if not frames:
-            return pl.DataFrame(schema=dict.fromkeys([FIRST, LAST, *self.names], pl.Int64))
-        return pl.concat(frames)
+        return self._frame(numbered(each.table, instants) for each in self.found)
+
+    def moving(self, instants: Instants) -> pl.DataFrame:
+        """The same of those that begin or end there."""
+        return self._frame(each.moving(instants) for each in self.found)
+
+    def _frame(self, tables: Iterable[Table]) -> pl.DataFrame:
+        names = [FIRST, LAST, *self.names]
+        frames = [
+            each.only(name for name in names if name in each.columns).frame() for each in tables
+        ]
+        if len(frames) == 1 and frames[0].width == len(names):
+            return frames[0]
+        every = pl.DataFrame(schema=dict.fromkeys(names, pl.Int64))
+        # What a branch does not bind is unbound in it.
+        return pl.concat([every, *frames], how="diagonal")
 
 
 def left_in_windows(plan: Plan, instants: int) -> tuple[WindowContents, ...]:
@@ -237,9 +247,9 @@ class Matched:
             most: how many rows an instant may have; with more, there is no answer.
         """
         [kept] = self.kept.values()
-        if len(self.instants) > _AT_ONCE or len(kept.branches) != 1:
+        if len(self.instants) > _AT_ONCE or len(kept.found) != 1:
             return None
-        [found] = kept.branches
+        [found] = kept.found
         if not found.is_worded:
             return None
         moments = self.instants.times.tolist()
@@ -261,20 +271,25 @@ class Matched:
     @property
     def is_whole(self) -> bool:
         """Whether each match makes its own solutions, so that they last as long as it does."""
-        if self.plan.members and any(OF_MEMBER not in each.columns for each in self.found.values()):
+        if self.plan.members and any(OF_MEMBER not in each.names for each in self.kept.values()):
             return False  # a match of all members has to be told apart first
         return makes_its_own(self.plan)
 
-    def each(self) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
+    def moving(self) -> pl.DataFrame:
+        """The matches that begin or end at the instants, with the first and the last of them."""
+        [kept] = self.kept.values()
+        return kept.moving(self.instants)
+
+    def each(self, frame: pl.DataFrame) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
         """Every match as if it were of an instant of its own, and how long it lasts for whom."""
-        [(operator, frame)] = self.found.items()
-        rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True).alias(INSTANT)
-        if not self.plan.members:
-            matches = Solutions(frame.with_columns(rows).drop(FIRST, LAST), keyed=True)
-            return {operator: matches}, frame.select(FIRST, LAST)
-        own = frame.with_columns(rows).drop(FIRST, LAST, OF_MEMBER)
-        lasting = frame.select(FIRST, LAST, pl.col(OF_MEMBER).alias(MEMBER))
-        return {operator: Solutions(own, keyed=True)}, lasting
+        [operator] = self.kept
+        rows = pl.Series(INSTANT, np.arange(frame.height))
+        hidden = {FIRST, LAST, OF_MEMBER} if self.plan.members else {FIRST, LAST}
+        own = pl.DataFrame([rows, *(frame[name] for name in frame.columns if name not in hidden)])
+        lasting = [frame[FIRST], frame[LAST]]
+        if self.plan.members:
+            lasting.append(frame[OF_MEMBER].alias(MEMBER))
+        return {operator: Solutions(own, keyed=True)}, pl.DataFrame(lasting)
 
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""
@@ -306,12 +321,21 @@ class _Seen:
                 first = int(np.searchsorted(log.positions, self.position, side="right"))
                 found.append(np.arange(first, len(log)))
                 continue
+            if schedule.is_one:
+                before = self.position if schedule.by_arrival else self._last
+                first = int(np.searchsorted(log.positions, before, side="right"))
+                found.append(np.arange(first, max(first, self._until(schedule, until))))
+                continue
             new = log.positions > self.position
             if not schedule.by_arrival:
                 new |= ~self._before(number, log)  # what was not in order yet may be now
             new &= schedule.turns(number) < self._until(schedule, until)
             found.append(np.flatnonzero(new))
         return found
+
+    @property
+    def _last(self) -> int:
+        return -1 if self.key is None else self.key[2]
 
     def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:
         """Which elements come in order before the last that was looked at, or are that."""

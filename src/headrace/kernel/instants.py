@@ -125,6 +125,9 @@ def numbered(times: Times, first: int = 0) -> Times:
 
 def merged(logs: Sequence[Elements], by_arrival: bool) -> tuple[Times, Times, Times]:
     """The elements of several streams in one order: streams, places in their logs, times."""
+    if len(logs) == 1 and (by_arrival or logs[0].in_order):
+        number = len(logs[0])
+        return np.zeros(number, np.int64), np.arange(number), logs[0].times
     streams = np.concatenate([np.full(len(log), number) for number, log in enumerate(logs)])
     places = np.concatenate([np.arange(len(log)) for log in logs])
     times = np.concatenate([log.times for log in logs])

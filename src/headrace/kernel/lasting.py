@@ -7,19 +7,17 @@ equal; then it lasts as long as one of them does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from headrace.kernel.alike import numbers as alike
+from headrace.kernel.alike import alike
 from headrace.kernel.columns import FIRST, INSTANT, LAST
-from headrace.kernel.grid import FOREVER, NEVER, Times
+from headrace.kernel.grid import FOREVER, Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.scan import expanded_rows
-from headrace.kernel.wording import words_of
+from headrace.kernel.table import Flags, Table
 
 BEGIN: Final = "begin"
 END: Final = "end"
@@ -27,115 +25,77 @@ END: Final = "end"
 TURN: Final = "turn"
 """The place of its last element among those of a step, where elements cause instants."""
 LASTING: Final = (BEGIN, END, TURN)
-_OTHER: Final = " of the other"
+TOLD: Final = "told"
+"""Whether it was one at the last instant that was evaluated."""
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
+_BESIDE: Final = frozenset({*LASTING, TOLD, FIRST, LAST})
 _MOST_OVER: Final = 0.5
 """When more than this part of some matches is over, they are dropped at once."""
 
-ALWAYS: Final = [
-    pl.lit(NEVER, pl.Int64).alias(BEGIN),
-    pl.lit(FOREVER, pl.Int64).alias(END),
-    pl.lit(-1, pl.Int64).alias(TURN),
-]
 
-
-def names_of(frame: pl.DataFrame) -> list[str]:
+def names_of(table: Table) -> list[str]:
     """The columns of what is matched."""
-    others = {*LASTING, *words_of(frame)}
-    return [name for name in frame.columns if name not in others]
+    return [name for name in table.columns if name not in _BESIDE]
 
 
-def joined(
-    left: pl.DataFrame, right: pl.DataFrame, on: list[str], names: list[str]
-) -> pl.DataFrame:
-    """Matches that agree on some columns, as long as both last; with some columns of both."""
-    if on:
-        found = left.join(right, on=on, how="inner", suffix=_OTHER)
-    else:
-        found = left.join(right, how="cross", suffix=_OTHER)
-    ours = {name: found[name].to_numpy() for name in LASTING}
-    theirs = {name: found[name + _OTHER].to_numpy() for name in LASTING}
-    lasting = {
-        BEGIN: np.maximum(ours[BEGIN], theirs[BEGIN]),
-        END: np.minimum(ours[END], theirs[END]),
-        TURN: np.maximum(ours[TURN], theirs[TURN]),
-    }
-    return pl.DataFrame([*(found[name] for name in names), *_columns(lasting)])
+def from_on(table: Table, moment: int) -> Flags:
+    """Which of some matches are one at some moment, and not before another only."""
+    ends = table[END]
+    kept: Flags = (table[BEGIN] <= ends) & (ends >= moment)
+    return kept
 
 
-def _columns(arrays: Mapping[str, Times]) -> list[pl.Series]:
-    return [pl.Series(name, array) for name, array in arrays.items()]
+def mostly_over(table: Table, moment: int) -> bool:
+    """Whether most of some matches are over before a moment."""
+    return int(np.count_nonzero(table[END] < moment)) > _MOST_OVER * table.height
 
 
-def from_on(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
-    """Those of some matches that are one at some moment, and not before another only."""
-    begins, ends = frame[BEGIN].to_numpy(), frame[END].to_numpy()
-    return _where(frame, (begins <= ends) & (ends >= moment))
-
-
-def without_most(frame: pl.DataFrame, moment: int) -> pl.DataFrame:
-    """Those of some matches that are not over before a moment, if most of them are; else all."""
-    over = int(np.count_nonzero(frame[END].to_numpy() < moment))
-    return from_on(frame, moment) if over > _MOST_OVER * frame.height else frame
-
-
-def in_past(frame: pl.DataFrame) -> pl.DataFrame:
+def in_past(table: Table) -> Table:
     """The same when the step in which their elements had their turns is over."""
-    if frame[TURN].max() == -1:
-        return frame
-    return _with(frame, {TURN: np.full(frame.height, -1)})
+    if int(table[TURN].max(initial=-1)) == -1:
+        return table
+    return table.with_columns({TURN: np.full(table.height, -1)})
 
 
-def _where(frame: pl.DataFrame, kept: Flags) -> pl.DataFrame:
-    """Some rows; taken by number, which for a few is much faster than to filter them."""
-    return frame if kept.all() else frame[pl.Series(np.flatnonzero(kept))]
-
-
-def _with(frame: pl.DataFrame, columns: Mapping[str, Times]) -> pl.DataFrame:
-    """The same with other numbers in some columns."""
-    made = frame.clone()
-    for name, numbers in columns.items():
-        made.replace_column(made.get_column_index(name), pl.Series(name, numbers, pl.Int64))
-    return made
-
-
-def differ(frame: pl.DataFrame, key: list[str]) -> bool:
-    """Whether no two rows agree on some columns."""
-    if any(frame[name].n_unique() == frame.height for name in key):
-        return True
-    return frame.height <= 1 or alike(frame, key)[1].size == frame.height
-
-
-def united(frame: pl.DataFrame, first: str = BEGIN, last: str = END) -> pl.DataFrame:
-    """Each match once for each time without a break that it lasts.
+def united(table: Table, first: str = BEGIN, last: str = END) -> tuple[Table, Times | None]:
+    """Each match once for each time without a break that it lasts; which rows they are of.
 
     Args:
-        frame: matches, of which several may be the same; their turns must be over.
+        table: matches, of which several may be the same; their turns must be over.
         first: the column of when they begin.
         last: the column of when they end.
+
+    Returns:
+        The matches, and for each the row of one that is the same; none if all rows stay.
     """
-    if frame.height <= 1:
-        return frame
-    words = words_of(frame)
-    key = [name for name in frame.columns if name not in {first, last, TURN, *words}]
-    same, rows = alike(frame, key)
-    if rows.size == frame.height:
-        return frame
-    begins, ends = frame[first].to_numpy(), frame[last].to_numpy()
-    order = np.lexsort((begins, same))
-    same, begins, ends = same[order], begins[order], ends[order]
-    breaks = np.ones(frame.height, np.bool_)
+    if table.height <= 1:
+        return table, None
+    same, rows = alike(table, names_of(table))
+    if rows.size == table.height:
+        return table, None
+    order = _in_order(same, table[first])
+    same, begins, ends = same[order], table[first][order], table[last][order]
+    breaks = np.ones(table.height, np.bool_)
     breaks[1:] = same[1:] != same[:-1]
     breaks[1:] |= begins[1:] > _latest(ends, breaks)[:-1] + 1
     if breaks.all():
-        return frame
+        return table, None
     starts = np.flatnonzero(breaks)
     lasting = {first: begins[starts], last: np.maximum.reduceat(ends, starts)}
-    if TURN in frame.columns:
-        lasting[TURN] = np.maximum.reduceat(frame[TURN].to_numpy()[order], starts)
-    return _with(frame[pl.Series(order[starts])], lasting)
+    for name in (TURN, TOLD):
+        if name in table.columns:
+            lasting[name] = np.maximum.reduceat(table[name][order], starts)
+    chosen = order[starts]
+    return table.taken(chosen).with_columns(lasting), chosen
+
+
+def _in_order(numbers: Times, moments: Times) -> Times:
+    """The order of rows by a number, and then by a moment."""
+    low, high = int(moments.min()), int(moments.max())
+    span = high - low + 1
+    if (int(numbers.max()) + 1) * span < FOREVER:  # both in one number are sorted much faster
+        return np.argsort(numbers * span + (moments - low))
+    return np.lexsort((moments, numbers))
 
 
 def _latest(ends: Times, begins_run: Flags) -> Times:
@@ -149,22 +109,28 @@ def _latest(ends: Times, begins_run: Flags) -> Times:
     return found
 
 
-def numbered(frame: pl.DataFrame, instants: Instants) -> pl.DataFrame:
-    """The matches of some instants, with the first and the last of them, by number; each once."""
-    first = np.searchsorted(instants.times, frame[BEGIN].to_numpy(), side="left")
-    last = np.searchsorted(instants.times, frame[END].to_numpy(), side="right") - 1
+def spans(table: Table, instants: Instants) -> tuple[Times, Times]:
+    """The first and the last instant of each match, by number; it has none if they are reversed."""
+    first = np.searchsorted(instants.times, table[BEGIN], side="left")
+    last = np.searchsorted(instants.times, table[END], side="right") - 1
     if instants.cuts is not None:
-        seen = np.searchsorted(instants.cuts, frame[TURN].to_numpy(), side="right")
+        seen = np.searchsorted(instants.cuts, table[TURN], side="right")
         first = np.maximum(first, seen)
-    lasting = {BEGIN: first, END: last}
-    numbers = _with(frame.drop(TURN, *words_of(frame)), lasting).rename({BEGIN: FIRST, END: LAST})
-    return united(_where(numbers, first <= last), FIRST, LAST)
+    return first, last
 
 
-def places_at(frame: pl.DataFrame, moment: int) -> Times:
+def numbered(table: Table, instants: Instants) -> Table:
+    """The matches of some instants, with the first and the last of them, by number; each once."""
+    first, last = spans(table, instants)
+    numbers = {FIRST: first, LAST: last}
+    every = table.only(names_of(table)).with_columns(numbers)
+    found, _ = united(every.where(first <= last), FIRST, LAST)
+    return found
+
+
+def places_at(table: Table, moment: int) -> Times:
     """Where the matches of one moment stand."""
-    kept = (frame[BEGIN].to_numpy() <= moment) & (frame[END].to_numpy() >= moment)
-    return np.flatnonzero(kept)
+    return np.flatnonzero((table[BEGIN] <= moment) & (table[END] >= moment))
 
 
 def at_each(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:

@@ -35,7 +35,8 @@ class Elements:
         """The elements that some statements are of; those of an element stand together."""
         positions = statements[POSITION].to_numpy()
         starts = np.flatnonzero(np.diff(positions, prepend=-1))
-        highs = statements[HIGH].fill_null(NEVER).to_numpy()
+        high = statements[HIGH]
+        highs = (high.fill_null(NEVER) if high.null_count() else high).to_numpy()
         return cls(
             positions[starts],
             statements[TIME].to_numpy()[starts],
@@ -52,11 +53,18 @@ class Elements:
         """Whether none happened before one that came earlier."""
         return bool(np.all(self.times[:-1] <= self.times[1:]))
 
+    def known_to_follow(self, before: Elements, new: Elements) -> Elements:
+        """The same, made of some elements and new ones: what is known of both need not be seen."""
+        if "in_order" in before.__dict__:
+            joined = len(new) == 0 or before.times[-1] <= new.times[0]
+            self.__dict__["in_order"] = before.in_order and bool(joined) and new.in_order
+        return self
+
     def all_in_time(self, delay: int) -> bool:
         """Whether none came when the watermark of its stream had passed it."""
         return bool(np.all(self.times >= self.highs - delay))
 
-    def where(self, kept: npt.NDArray[np.bool_] | Times) -> Elements:
+    def where(self, kept: npt.NDArray[np.bool_] | Times | slice) -> Elements:
         """Some of them."""
         return Elements(self.positions[kept], self.times[kept], self.highs[kept], self.sizes[kept])
 
@@ -104,7 +112,8 @@ class _Growing:
             self._room = np.empty((4, 2 * number), np.int64)
             self._put(self.elements, 0)
         self._put(more, known)
-        self.elements = Elements(*self._room[:, :number])
+        before, self.elements = self.elements, Elements(*self._room[:, :number])
+        self.elements.known_to_follow(before, more)
 
     def _put(self, elements: Elements, place: int) -> None:
         for row, array in zip(self._room, elements.arrays(), strict=True):
@@ -131,6 +140,20 @@ class StreamLog:
         if self.statements.n_chunks() > 1:
             self._settle(self.statements)
         return self.statements
+
+    def since(self, position: int, about: int) -> pl.DataFrame:
+        """The statements of the element at a position, and of all after it.
+
+        Args:
+            position: where it stands.
+            about: how many statements there are, if all of them are kept here.
+        """
+        positions = self.statements[POSITION]
+        first = positions.len() - about
+        after = first == positions.len() or (first >= 0 and positions[first] >= position)
+        if not after or (first > 0 and positions[first - 1] >= position):
+            first = int(positions.search_sorted(position, side="left"))
+        return self.statements[first:]
 
     def _settle(self, statements: pl.DataFrame) -> None:
         self.statements = statements.rechunk()

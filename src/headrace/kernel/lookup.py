@@ -2,86 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from headrace.kernel.index import IdIndex
+from headrace.kernel.sorted_rows import spread
+from headrace.kernel.table import Ids, Table, mixed
 
-_FEW: Final = 2
-"""To look rows up pays if they are fewer than one in so many of the table."""
 _MANY: Final = 2
 """Where a term has more rows than these, rows are looked up by several columns at once."""
-_ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _LARGE: Final = 10_000
-"""A table of fewer rows than these is joined as a whole."""
+"""Of a table of fewer rows than these it does not pay to say how many of them others meet."""
 
 
-class _Column:
-    """Where each term of a column stands in a table that is put in its order."""
+class _Rows:
+    """Where each key stands in a table that does not change."""
 
-    def __init__(self, frame: pl.DataFrame, name: str) -> None:
-        keys = frame[name].reinterpret(signed=False)
-        self.frame = frame if keys.is_sorted() else frame.sort(keys)
-        ordered = self.frame[name].to_numpy()
+    def __init__(self, keys: Ids) -> None:
+        unsigned = keys.view(np.uint64)
+        in_order = bool((unsigned[:-1] <= unsigned[1:]).all())
+        self._order = None if in_order else _small(np.argsort(unsigned))
+        ordered = keys if self._order is None else keys[self._order]
         changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-        self._starts = np.concatenate(([0], changes, [ordered.size]))
+        self._starts = _small(np.concatenate(([0], changes, [ordered.size])))
         self._index = IdIndex(ordered[self._starts[:-1]])
         self.distinct = self._starts.size - 1
 
-    def meets(self, ids: npt.NDArray[np.int64]) -> int:
-        """How many rows of the table have one of some terms, for each of them."""
-        places = self._index.positions(ids)
+    def count(self, keys: Ids) -> int:
+        """How many rows have one of some keys, for each of them."""
+        places = self._index.positions(keys)
         places = places[places >= 0]
         return int((self._starts[places + 1] - self._starts[places]).sum())
 
-    def rows(self, ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
-        """For each row of the table with one of some terms, which of them, and which row."""
-        ours, places = _spread(self._index.positions(ids), self._starts)
-        return ours, pl.Series(places)
+    def rows(self, keys: Ids, allow: Callable[[int], None]) -> tuple[Ids, Ids]:
+        """For each row with one of some keys, which of these, and which row."""
+        places = self._index.positions(keys)
+        known = np.flatnonzero(places >= 0)
+        first = self._starts[places[known]].astype(np.int64)
+        counts = self._starts[places[known] + 1] - first
+        allow(int(counts.sum()))
+        theirs = spread(first, counts)
+        return np.repeat(known, counts), theirs if self._order is None else self._order[theirs]
 
 
-class _Columns:
-    """Where the terms of several columns stand in a table, by one number made of all of them.
-
-    Others may have the same number, so that who looks there compares the terms.
-    """
-
-    def __init__(self, frame: pl.DataFrame, names: list[str]) -> None:
-        keys = _mixed(frame, names)
-        self._order = np.argsort(keys.view(np.uint64))
-        ordered = keys[self._order]
-        changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-        self._starts = np.concatenate(([0], changes, [ordered.size]))
-        self._index = IdIndex(ordered[self._starts[:-1]])
-
-    def rows(self, keys: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], pl.Series]:
-        """For each row of the table with one of some numbers, which of them, and which row."""
-        ours, places = _spread(self._index.positions(keys), self._starts)
-        return ours, pl.Series(self._order[places])
-
-
-def _mixed(frame: pl.DataFrame, names: list[str]) -> npt.NDArray[np.int64]:
-    """A number for each row, of all terms in some columns; ids are hashes, and spread evenly."""
-    mixed = np.zeros(frame.height, np.uint64)
-    for name in names:
-        mixed = mixed * _ODD + frame[name].to_numpy().view(np.uint64)
-    return mixed.view(np.int64)
-
-
-def _spread(
-    places: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """All rows of the runs at some places: whose each is, and where; -1 is no place."""
-    known = np.flatnonzero(places >= 0)
-    begins = starts[places[known]]
-    counts = starts[places[known] + 1] - begins
-    ours = np.repeat(known, counts)
-    turns = np.arange(ours.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ours, np.repeat(begins, counts) + turns
+def _small(numbers: Ids) -> Ids:
+    """The same in half the room, where that is enough: a large table has several of these."""
+    fits = int(numbers.max(initial=0)) <= np.iinfo(np.int32).max
+    return numbers.astype(np.int32) if fits else numbers
 
 
 class Lookup:
@@ -90,14 +61,18 @@ class Lookup:
     def __init__(self, frame: pl.DataFrame) -> None:
         """Take a table of ids without unbound ones."""
         self.frame = frame
-        self._columns: dict[str, _Column] = {}
-        self._several: dict[tuple[str, ...], _Columns] = {}
+        self._rows: dict[tuple[str, ...], _Rows] = {}
         self._distinct: dict[tuple[str, ...], int] = {}
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Its columns."""
         return frozenset(self.frame.columns)
+
+    @cached_property
+    def table(self) -> Table:
+        """All of its rows."""
+        return Table.of_frame(self.frame.rechunk())
 
     def fan_out(self, on: list[str]) -> float:
         """How many rows of it meet one that agrees on some columns, on average."""
@@ -109,39 +84,39 @@ class Lookup:
             self._distinct[key] = max(1, only.n_unique())
         return self.frame.height / self._distinct[key]
 
-    def joined(self, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-        """Some rows with those of the table that agree with them on some columns."""
-        table = self.frame
-        if not on:
-            return found.join(table, how="cross")
-        if table.height < _LARGE or found.height * _FEW > table.height:
-            return found.join(table, on=on, how="inner")
-        name = min(on, key=lambda each: self.fan_out([each]))
-        if len(on) > 1 and self.fan_out([name]) > _MANY:
-            name = ""
-            ours, theirs = self._by_several(on).rows(_mixed(found, on))
-        else:
-            column = self._column(name)
-            table = column.frame
-            ours, theirs = column.rows(found[name].to_numpy())
-        left = found[pl.Series(ours)]
-        others = [each for each in table.columns if each not in on]
-        joined = left.hstack(table.select(others)[theirs]) if others else left
-        agreeing = [table[each][theirs] == left[each] for each in on if each != name]
-        return joined.filter(*agreeing) if agreeing else joined
+    def meeting(self, found: Table, on: list[str], allow: Callable[[int], None]) -> tuple[Ids, Ids]:
+        """The rows of some matches and those of this table that agree with them on some columns.
 
-    def meets(self, found: pl.DataFrame, name: str) -> int | None:
+        Args:
+            found: the matches.
+            on: the columns; with none of them, all agree with all.
+            allow: is told how many there are before they are taken, and may refuse.
+        """
+        height = self.frame.height
+        if not on:
+            allow(found.height * height)
+            ours = np.repeat(np.arange(found.height), height)
+            return ours, np.tile(np.arange(height), found.height)
+        name = min(on, key=lambda each: self.fan_out([each]))
+        several = len(on) > 1 and self.fan_out([name]) > _MANY
+        by = on if several else [name]
+        ours, theirs = self._by(by).rows(mixed(found, by), allow)
+        left = on if several else [each for each in on if each != name]
+        if not left:
+            return ours, theirs
+        same = np.ones(ours.size, np.bool_)
+        for each in left:
+            same &= found[each][ours] == self.table[each][theirs]
+        return (ours, theirs) if same.all() else (ours[same], theirs[same])
+
+    def meets(self, found: Table, name: str) -> int | None:
         """How many rows of it some others meet in a column; not said of a small table."""
         if self.frame.height < _LARGE:
             return None
-        return self._column(name).meets(found[name].to_numpy())
+        return self._by([name]).count(found[name])
 
-    def _by_several(self, on: list[str]) -> _Columns:
-        if tuple(on) not in self._several:
-            self._several[tuple(on)] = _Columns(self.frame, on)
-        return self._several[tuple(on)]
-
-    def _column(self, name: str) -> _Column:
-        if name not in self._columns:
-            self._columns[name] = _Column(self.frame, name)
-        return self._columns[name]
+    def _by(self, on: list[str]) -> _Rows:
+        key = tuple(on)
+        if key not in self._rows:
+            self._rows[key] = _Rows(mixed(self.table, on))
+        return self._rows[key]

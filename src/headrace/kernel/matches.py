@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import Expression
-from headrace.algebra.scope import mentioned, possible
+from headrace.algebra.scope import mentioned
 from headrace.kernel.arrived import Arrived, active_graph
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import (
@@ -25,27 +26,26 @@ from headrace.kernel.columns import (
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.found import Found
-from headrace.kernel.grid import NEVER
-from headrace.kernel.lasting import ALWAYS, LASTING, from_on, in_past, joined, names_of
+from headrace.kernel.grid import FOREVER, NEVER
+from headrace.kernel.instants import Instants
+from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, in_past, names_of
 from headrace.kernel.lookup import Lookup
-from headrace.kernel.remembered import put_together
 from headrace.kernel.scan import scan
-from headrace.kernel.solutions import Solutions, complete
-from headrace.kernel.stock import Counts, Stock
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.stock import Indexed, Stock
+from headrace.kernel.table import Flags, Ids, Table, stacked
+from headrace.kernel.tables import StaticTable, Wish, static_tables
+from headrace.kernel.wording import Kept
 from headrace.planning.matching import Branch, Scanned, StaticPart
 from headrace.planning.routing import Leg, Router, Start
 
 _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
-_AT_A_GLANCE: Final = 16
-"""So many rows are looked at in the time in which one is made."""
-_PATHS_PAY: Final = 4
-_MOST_OF_PATHS: Final = 10_000_000
-"""Static parts are joined beforehand if that makes at most so many times the larger, and rows."""
+_ENOUGH: Final = 128
+"""What so many of them meet says enough of all of them."""
 _STATIC: Final = -1
 """The route of what matches in static data alone."""
 _HIDDEN_TIME: Final = "?_:.time"
-_HIDDEN_ROW: Final = "?_:.row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Asking:
     budget: Budget
     solve: Callable[[StaticPart], Solutions]
     holds: Callable[[Expression, Solutions], pl.Series]
-    word: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    word: Callable[[Table], Kept] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +82,29 @@ class _Operand:
 
     names: frozenset[str]
     memory: Stock | None = None
-    new: pl.DataFrame | None = None
-    always: Lookup | None = None
+    new: Indexed | None = None
+    always: StaticTable | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing meets it."""
+        static = self.always is not None and self.always.frame.height > 0
+        return not static and next(self._lasting(), None) is None
 
     def fan_out(self, on: list[str]) -> float:
         """How many matches one that agrees on some columns meets, as far as is known."""
         found = 0.0 if self.always is None else self.always.fan_out(on)
-        rows = sum(frame.height for frame in self._lasting())
-        known = 0 if self.memory is None or not on else self.memory.distinct(on)
+        rows = sum(each.height for each in self._lasting())
+        known = 0.0 if self.memory is None or not on else self.memory.distinct(on)
         if known == 0 and on and self.new is not None:
-            known = self.new.select(on).n_unique()
+            known = self.new.distinct(on)
         return found + rows / max(1, known)
 
     def leg(self) -> Leg:
         """What a route goes by."""
-        rows = sum(frame.height for frame in self._lasting())
-        return Leg(self.names, lambda shared: self.fan_out(sorted(shared)), rows / _AT_A_GLANCE)
+        return Leg(self.names, lambda shared: self.fan_out(sorted(shared)))
 
-    def meets(self, found: pl.DataFrame) -> float | None:
+    def meets(self, found: Table) -> float | None:
         """How many of it these very matches meet, where one column says it and it is worth it."""
         shared = [name for name in found.columns if name in self.names]
         if len(shared) != 1 or self.fan_out(shared) < _VARIES:
@@ -109,50 +114,50 @@ class _Operand:
         if static is None:
             return None
         known = 0.0 if self.memory is None else self.memory.meets(found, name)
-        new = 0.0
-        if self.new is not None and self.new.height:
-            new = Counts.of(self.new[name]).meets(found[name].to_numpy())
+        new = 0 if self.new is None else self.new.count(found[name], name)
         return static + known + new
 
-    def _lasting(self) -> Iterator[pl.DataFrame]:
-        if self.memory is not None and self.memory.frame is not None:
-            yield self.memory.frame
-        if self.new is not None:
-            yield self.new
+    def _lasting(self) -> Iterator[Indexed]:
+        yield from (each for each in (self.memory, self.new) if each is not None and each.height)
 
-    def _meeting(
-        self, found: pl.DataFrame, on: list[str]
-    ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-        """What is to be joined with what: few matches meet what has come long before."""
-        if self.memory is not None and self.memory.frame is not None:
-            yield self.memory.fitting(found, on), self.memory.frame
-        if self.new is not None:
-            yield found, self.new
-
-    def joined(
-        self, found: pl.DataFrame, on: list[str], floor: int, budget: Budget
-    ) -> pl.DataFrame:
+    def joined(self, found: Table, on: list[str], floor: int, budget: Budget) -> Table:
         """Matches with those of this part that fit."""
-        if not on:
-            budget.check(round(found.height * self.fan_out(on)), "a join without a shared variable")
-        names = sorted({*names_of(found), *self.names})
+        what = "a join of what is new" if on else "a join without a shared variable"
+
+        def allow(rows: int) -> None:
+            budget.check(rows, what)
+
+        others = [name for name in self.names if name not in on]
         pieces = []
-        for ours, theirs in self._meeting(found, on):
-            if ours.height and theirs.height:
-                pieces.append(from_on(joined(ours, theirs, on, names), floor))
+        for each in self._lasting():
+            ours, theirs = each.meeting(found, on, allow)
+            pieces.append(_lasting_both(found, each.table, ours, theirs, others, floor))
         if self.always is not None and self.always.frame.height:
-            pieces.append(self.always.joined(found, on).select(*names, *LASTING))
+            ours, theirs = self.always.meeting(found, on, allow)
+            table = self.always.table
+            static = {name: table[name][theirs] for name in others}
+            pieces.append(found.taken(ours).with_columns(static))
         pieces = [piece for piece in pieces if piece.height]
-        both = pieces[0] if len(pieces) == 1 else _all(pieces, names)
-        budget.check(both.height, "a join of what is new")
+        if not pieces:
+            return Table.without_rows([*found.columns, *others])
+        both = stacked(pieces)
+        allow(both.height)
         return both
 
 
-def _all(pieces: list[pl.DataFrame], names: Iterable[str]) -> pl.DataFrame:
-    """Matches of several pieces, or of none."""
-    if pieces:
-        return pl.concat(pieces)
-    return pl.DataFrame(schema=dict.fromkeys([*names, *LASTING], pl.Int64))
+def _lasting_both(
+    found: Table, table: Table, ours: Ids, theirs: Ids, others: Iterable[str], floor: int
+) -> Table:
+    """Pairs of matches, as long as both last, if they do and not before a moment only."""
+    begins = np.maximum(found[BEGIN][ours], table[BEGIN][theirs])
+    ends = np.minimum(found[END][ours], table[END][theirs])
+    kept = (begins <= ends) & (ends >= floor)
+    if not kept.all():
+        ours, theirs, begins, ends = ours[kept], theirs[kept], begins[kept], ends[kept]
+    turns = np.maximum(found[TURN][ours], table[TURN][theirs])
+    lasting = {BEGIN: begins, END: ends, TURN: turns}
+    joined = found.taken(ours).with_columns(lasting)
+    return joined.with_columns({name: table[name][theirs] for name in others})
 
 
 class _Pattern:
@@ -163,7 +168,7 @@ class _Pattern:
         self.names = frozenset(column(each) for each in scanned.variables)
         self.time = f"{_HIDDEN_TIME}{number}"
         self.conditions = [each for each in conditions if mentioned(each) <= scanned.variables]
-        self.memory = Stock()
+        self.memory = Stock([*self.names, self.time, *LASTING])
         self.always: Lookup | None = None
 
     def look_at_static(self, asking: Asking) -> None:
@@ -171,16 +176,19 @@ class _Pattern:
             active = active_graph(self.scanned.graph, asking.dictionary)
             data = asking.static.within(active)
             found = scan(data, self.scanned.pattern, asking.dictionary)
-            kept = _holding(found.frame.drop(INSTANT), self.conditions, asking)
+            frame = found.frame.drop(INSTANT)
+            flags = _flags(Table.of_frame(frame), self.conditions, asking)
+            kept = frame.filter(pl.Series(flags))
             self.always = Lookup(kept.unique()) if kept.height else None
 
-    def new(self, arrived: Arrived, timed: bool, asking: Asking) -> pl.DataFrame:
+    def new(self, arrived: Arrived, timed: bool, asking: Asking) -> Table:
         """What is new of it, each match once."""
         found = arrived.matching(self.scanned, asking.dictionary)
-        found = found.rename({TIME: self.time}) if timed else found.drop(TIME)
+        times, found = found[TIME], found.but(TIME)
+        found = found.with_columns({self.time: times}) if timed else found
         return _holding(found, self.conditions, asking)
 
-    def operand(self, timed: bool, new: pl.DataFrame | None = None) -> _Operand:
+    def operand(self, timed: bool, new: Indexed | None = None) -> _Operand:
         """What others are joined with: its memory, and what is new if that is asked for."""
         names = self.names | {self.time} if timed else self.names
         return _Operand(names, self.memory, new, self.always)
@@ -217,34 +225,27 @@ class Matches:
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
-        parts = [_named(asking.solve(part), part) for part in self.branch.static]
-        tables = put_together(parts, asking.budget, _PATHS_PAY, _MOST_OF_PATHS) if parts else []
-        for number, table in enumerate(tables):
-            rest = [each for each in tables if each is not table]
-            frame = self._needed(table.frame.drop(INSTANT), rest)
-            if frame.n_unique() < frame.height:  # equal solutions are several
-                rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
-                frame = frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
-            self.static.append(_Operand(frozenset(frame.columns), always=Lookup(frame)))
+        for table in static_tables(self._wish(), asking):
+            self.static.append(_Operand(table.names, always=table))
         for pattern in self.patterns:
             pattern.look_at_static(asking)
         operands = [*(pattern.operand(self.timed) for pattern in self.patterns), *self.static]
         if all(each.always is not None and each.always.frame.height for each in operands):
             first, *others = operands
             assert first.always is not None, "all have static data"
-            start = first.always.frame.with_columns(ALWAYS)
+            known = first.always.table
+            lasting = {BEGIN: NEVER, END: FOREVER, TURN: -1}
+            always = {name: np.full(known.height, each) for name, each in lasting.items()}
+            start = known.with_columns(always)
             found = self._along(_STATIC, start, others, NEVER, asking)
             self._keep(found, asking)
 
-    def _needed(self, frame: pl.DataFrame, others: Sequence[Solutions]) -> pl.DataFrame:
-        """The columns of a static table that it is joined by, or that somebody asks for."""
-        if self._asked is None:
-            return frame
-        needed = self._asked.union(*(each.frame.columns for each in others))
-        needed = needed.union(*(pattern.names for pattern in self.patterns))
-        needed = needed.union(*map(_columns, self.conditions))
-        kept = [name for name in frame.columns if name in needed]
-        return frame.select(kept) if kept else frame
+    def _wish(self) -> Wish:
+        """What is asked of the static parts."""
+        keys = frozenset[str]().union(*(pattern.names for pattern in self.patterns))
+        conditions = frozenset[str]().union(*map(_columns, self.conditions))
+        asked = None if self._asked is None else self._asked | conditions
+        return Wish(self.branch.static, asked, keys)
 
     def take(
         self,
@@ -258,10 +259,10 @@ class Matches:
         if self.found is not None:
             self.found = self.found.without_over(floor)
         new = [
-            pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
+            Indexed(pattern.new(arrived[pattern.scanned.windows], self.timed, asking))
             for pattern in self.patterns
         ]
-        found = list[pl.DataFrame]()
+        found = list[Table]()
         for number, delta in enumerate(new):
             if delta.height:
                 # One match is found once: with what is new only of the patterns that follow.
@@ -271,37 +272,43 @@ class Matches:
                     if place != number
                 ]
                 operands = [*others, *self.static]
-                found.append(self._along(number, delta, operands, floor, asking))
+                found.append(self._along(number, delta.table, operands, floor, asking))
         found = [each for each in found if each.height]
         if found:
-            self._keep(pl.concat(found), asking)
+            self._keep(stacked(found), asking)
         for pattern, delta in zip(self.patterns, new, strict=True):
-            pattern.memory.add(in_past(delta))
+            pattern.memory.add(in_past(delta.table))
             pattern.memory.tidy(floor)
 
-    def _keep(self, found: pl.DataFrame, asking: Asking) -> None:
+    def _keep(self, found: Table, asking: Asking) -> None:
         if found.height:
-            new = found if asking.word is None else asking.word(found)
+            new = Kept(found) if asking.word is None else asking.word(found)
             self.found = Found.first(new) if self.found is None else self.found.and_more(new)
+
+    def tell(self, instants: Instants) -> None:
+        """Take note that what holds at some instants has been told."""
+        self.found = None if self.found is None else self.found.told(instants)
 
     def ids(self) -> Iterator[pl.Series]:
         """All columns of terms that are kept."""
-        memories = [pattern.memory.frame for pattern in self.patterns]
-        memories.append(None if self.found is None else self.found.frame)
-        frames = [each for each in memories if each is not None]
-        frames += [each.always.frame for each in self.static if each.always is not None]
-        for frame in frames:
-            yield from (frame[name] for name in names_of(frame))
+        tables = [pattern.memory.table for pattern in self.patterns]
+        tables += [] if self.found is None else [self.found.table]
+        for table in tables:
+            yield from (pl.Series(table[name]) for name in names_of(table))
+        for each in self.static:
+            if each.always is not None:
+                yield from each.always.frame.get_columns()
 
     def over(self, floor: int, *, at_leisure: bool) -> None:
         """The step in which the elements had their turns is over; maybe nobody waits for it."""
         if self.found is not None:
             self.found = self.found.tidied(floor, at_leisure=at_leisure)
 
-    def route(
-        self, pattern: int, found: pl.DataFrame, operands: Sequence[_Operand]
-    ) -> tuple[int, ...]:
+    def route(self, pattern: int, found: Table, operands: Sequence[_Operand]) -> tuple[int, ...]:
         """The order in which what is new of a pattern is joined with other parts."""
+        known = self.router.again(pattern, len(operands))
+        if known is not None:
+            return known
         if not self.router.adapts:
             start = Start(frozenset(names_of(found)), found.height)
         else:
@@ -311,33 +318,37 @@ class Matches:
     def _along(
         self,
         pattern: int,
-        found: pl.DataFrame,
+        found: Table,
         operands: Sequence[_Operand],
         floor: int,
         asking: Asking,
-    ) -> pl.DataFrame:
+    ) -> Table:
         """Matches joined with one part after the other, on the route that costs least."""
+        if any(each.is_empty for each in operands):
+            return Table.without_rows(found.columns)  # whatever it is joined with first
         conditions = list(self.conditions)
         order = self.route(pattern, found, operands)
         for place, number in enumerate(order):
             if found.height == 0:
                 left = [operands[each].names for each in order[place:]]
-                return _all([], sorted(frozenset(names_of(found)).union(*left)))
-            shared = sorted(set(found.columns) & operands[number].names)
+                return Table.without_rows(frozenset(found.columns).union(*left))
+            shared = sorted(operands[number].names & found.columns.keys())
             found = operands[number].joined(found, shared, floor, asking.budget)
-            ready = [each for each in conditions if _columns(each) <= set(found.columns)]
+            ready = [each for each in conditions if _columns(each) <= found.columns.keys()]
             conditions = [each for each in conditions if each not in ready]
             found = _holding(found, ready, asking)
         return _holding(found, conditions, asking)
 
 
-def _start(found: pl.DataFrame, operands: Sequence[_Operand]) -> Start:
+def _start(found: Table, operands: Sequence[_Operand]) -> Start:
     """What is new, and how many of each part it meets where there is a choice."""
     names = frozenset(names_of(found))
     meets: dict[int, float] = {}
     if sum(bool(names & each.names) for each in operands) > 1:
-        known = {number: each.meets(found) for number, each in enumerate(operands)}
-        meets = {number: each for number, each in known.items() if each is not None}
+        some = found.taken(slice(None, None, -(-found.height // _ENOUGH) or 1))
+        known = {number: each.meets(some) for number, each in enumerate(operands)}
+        scale = found.height / max(1, some.height)
+        meets = {number: each * scale for number, each in known.items() if each is not None}
     return Start(names, found.height, meets)
 
 
@@ -345,17 +356,20 @@ def _columns(condition: Expression) -> set[str]:
     return {column(each) for each in mentioned(condition)}
 
 
-def _holding(found: pl.DataFrame, conditions: Sequence[Expression], asking: Asking) -> pl.DataFrame:
+def _holding(found: Table, conditions: Sequence[Expression], asking: Asking) -> Table:
     """Those of some matches that meet conditions."""
     for each in conditions:
-        if found.height:
-            rows = pl.int_range(found.height, dtype=pl.Int64, eager=True).alias(INSTANT)
-            kept = asking.holds(each, Solutions(found.with_columns(rows), keyed=True))
-            found = found.filter(kept.fill_null(value=False))
+        found = found.where(_flags(found, [each], asking))
     return found
 
 
-def _named(solutions: Solutions, part: StaticPart) -> Solutions:
-    """Solutions with the names that their variables have in matches."""
-    whole = complete(solutions.frame, sorted(column(each) for each in possible(part.operator)))
-    return Solutions(whole.rename({column(old): column(new) for old, new in part.names}))
+def _flags(found: Table, conditions: Sequence[Expression], asking: Asking) -> Flags:
+    """Which of some matches meet conditions."""
+    kept = np.ones(found.height, np.bool_)
+    for each in conditions if found.height else ():
+        rows = pl.int_range(found.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+        names = [name for name in found.columns if name in _columns(each)]
+        terms = [pl.Series(name, found[name]) for name in names]
+        met = asking.holds(each, Solutions(pl.DataFrame([rows, *terms]), keyed=True))
+        kept &= met.fill_null(value=False).to_numpy()
+    return kept

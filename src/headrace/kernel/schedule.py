@@ -183,6 +183,8 @@ class Schedule:
 
     def _by_elements(self, progress: Progress) -> tuple[Times, Times, Progress]:
         """The instants that single elements cause."""
+        if self.is_one and not isinstance(self.plan.semantics.report, OnClose):
+            return self._by_elements_of_one(progress)
         streams, places, times = self._order
         causes = np.zeros(streams.size, np.bool_)
         for number, stream in enumerate(self.plan.streams):
@@ -205,6 +207,22 @@ class Schedule:
             moments = np.maximum(reached, before)[found]
             return moments, found + 1, replace(progress, position=self._latest())
         return moments, found + 1, replace(progress, released=self._released(moments))
+
+    def _by_elements_of_one(self, progress: Progress) -> tuple[Times, Times, Progress]:
+        """The same for a stream in order, by a look at its new elements only."""
+        [log] = self.logs
+        if self.by_arrival:
+            first = int(np.searchsorted(log.positions, self.progress.position, side="right"))
+            moments = np.maximum.accumulate(np.maximum(log.times[first:], log.highs[first:]))
+            before = NEVER if self.progress.reported is None else self.progress.reported
+            cuts = np.arange(first, len(log)) + 1
+            return np.maximum(moments, before), cuts, replace(progress, position=self._latest())
+        first = int(np.searchsorted(log.times, self.progress.released, side="right"))
+        until = int(np.searchsorted(log.times, self.released_until, side="right"))
+        new = log.where(slice(first, max(first, until)))
+        causes = np.flatnonzero(new.times >= new.highs - self.plan.delay(self.plan.streams[0]))
+        moments = new.times[causes]
+        return moments, causes + first + 1, replace(progress, released=self._released(moments))
 
     def _merged_places(self) -> Times:
         """Where each element of the order stands among the elements of all logs."""
@@ -229,6 +247,11 @@ class Schedule:
     # -- elements --------------------------------------------------------------------------
 
     @cached_property
+    def is_one(self) -> bool:
+        """Whether there is one stream, whose elements have come in their order."""
+        return len(self.logs) == 1 and (self.by_arrival or self.logs[0].in_order)
+
+    @cached_property
     def _order(self) -> tuple[Times, Times, Times]:
         return merged(self.logs, self.by_arrival)
 
@@ -248,6 +271,8 @@ class Schedule:
 
     def turns(self, number: int) -> Times:
         """Where each element of a stream stands among those of all streams."""
+        if self.is_one:
+            return np.arange(len(self.logs[number]))
         streams, places, _ = self._order
         own = streams == number
         found = np.empty(len(self.logs[number]), np.int64)
@@ -286,6 +311,8 @@ class Schedule:
             moments = self._log(window).times[members]
             until = times + self.rules.ends_of(window).high
             return np.searchsorted(moments, until, side="right")
+        if self.is_one and members.size == len(self._log(window)):
+            return cuts
         streams, places, _ = self._order
         among = np.zeros(len(self._log(window)), np.bool_)
         among[members] = True

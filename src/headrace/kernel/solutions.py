@@ -96,6 +96,9 @@ def nothing(names: Iterable[str] = ()) -> Solutions:
 def complete(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     """A frame with all of these columns, unbound where it had none, in this order."""
     present = frame.columns
+    names = list(names)
+    if all(name in present for name in names):
+        return pl.DataFrame([frame[name] for name in (INSTANT, *names)])
     return frame.select(
         INSTANT,
         *(

@@ -33,6 +33,7 @@ from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.members import MEMBER, put_back, told_apart
 from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
+from headrace.kernel.previous import Previous
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
@@ -51,7 +52,7 @@ class Standing:
         self.progress = progress or Progress.start(plan)
         self.pace = Pace()
         self.matching = Matching(plan)
-        self.previous: pl.DataFrame | None = None
+        self.last = Previous()
         self.failure: str | None = None
         self._pending: list[tuple[int, Elements]] = []
 
@@ -59,6 +60,15 @@ class Standing:
         """Begin where another query is, which has seen the same."""
         self.since, self.progress, self.pace = other.since, other.progress, other.pace
         self._pending = list(other._pending)
+
+    @property
+    def previous(self) -> pl.DataFrame | None:
+        """What its next answer is compared with."""
+        return self.last.answer()
+
+    @previous.setter
+    def previous(self, rows: pl.DataFrame | None) -> None:
+        self.last = Previous(rows)
 
     @property
     def name(self) -> str:
@@ -179,14 +189,25 @@ class Standing:
         """Find what changes from instant to instant, if each match makes its own answers."""
         if self.plan.semantics.emit is Emit.RSTREAM or not matched.is_whole:
             return False
+        number, follows = len(matched.instants), self.matching.follows(self.last.told)
         try:
-            rows = lasting_answers(matched, around)
+            if follows:
+                matches = matched.moving()
+            else:
+                [matches] = matched.found.values()
+            nothing = follows and matches.is_empty()
+            rows = matches if nothing else lasting_answers(matched, matches, around)
         except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
             return False
-        number = len(matched.instants)
-        changed, self.previous = changes(rows, number, self.plan.semantics.emit, self.previous)
+        if follows and rows.is_empty():  # nothing begins or ends
+            self.last = Previous(None, self.matching.tell(matched.instants), around)
+            return True
+        before = None if follows else self.previous
+        changed, last = changes(rows, number, self.plan.semantics.emit, before)
+        told = self.matching.tell(matched.instants)
+        self.last = Previous(None if follows else last, told, around)
         texts = self._texts(changed, matched, 0, number, around)
-        frames.append(texts.with_columns(pl.col(INSTANT) + base))
+        frames.append(texts.with_columns(pl.col(INSTANT) + base) if base else texts)
         return True
 
     def _emitting(
@@ -265,7 +286,7 @@ class Standing:
 def of_answers(report: Report) -> Report:
     """Only the evaluations at which something was emitted, or went wrong."""
     kept = np.zeros(len(report), np.bool_)
-    kept[report.rows[INSTANT].unique().to_numpy()] = True
+    kept[report.rows[INSTANT].to_numpy()] = True
     kept[list(report.errors)] = True
     places = np.cumsum(kept) - 1
     windows = tuple(

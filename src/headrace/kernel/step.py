@@ -266,7 +266,11 @@ class Kernel:
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
-        statements = arrivals.statements.with_columns(pl.col(POSITION) + first)
+        statements = arrivals.statements
+        if first:
+            statements = statements.clone()
+            place = statements.get_column_index(POSITION)
+            statements.replace_column(place, statements[POSITION] + first)
         every = None if arrivals.elements is None else arrivals.elements.moved(first)
         elements = log.append(statements, arrivals.high, every)
         self.position = max(self.position, int(elements.positions.max(initial=-1)))
@@ -399,9 +403,9 @@ class Kernel:
             self._tables = tables
             forget_tables(self.around.static, tables)
         dictionary = self.around.dictionary
-        if dictionary.known.height > 2 * self._kept_terms:
+        if dictionary.passing > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
-            self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
+            self._kept_terms = max(_FORGET_FROM, dictionary.passing)
 
     def horizon(self, stream: Iri) -> int:
         """The time up to which no query will ask for the elements of a stream."""
@@ -420,7 +424,9 @@ class Kernel:
 
     def _used_ids(self) -> list[pl.Series]:
         dictionary = self.around.dictionary
-        frames = [self.around.static.frame, *(log.statements for log in self.logs.values())]
+        frames = [log.statements for log in self.logs.values()]
+        if not self.around.static.lasting:
+            frames.append(self.around.static.frame)
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
             used += query.matching.ids()

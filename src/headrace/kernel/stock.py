@@ -1,205 +1,172 @@
-"""What matched a triple pattern and may still be joined with, and what a glance at it says."""
+"""What matched a triple pattern and may still be joined with, found by any of its columns."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
-from headrace.kernel.lasting import END, from_on, united, without_most
+from headrace.kernel.lasting import END, from_on, mostly_over, united
+from headrace.kernel.sorted_rows import SortedRows
+from headrace.kernel.table import Growing, Ids, Table, mixed, stacked
 from headrace.kernel.tally import Tally
 
 _GROWN: Final = 2
 _SMALL: Final = 1_024
 """A stock is put in order when it has grown so many times, and is not small."""
-_MOST_CHUNKS: Final = 8
-_ROOMY: Final = 6
-"""A glance has room for so many times as many terms, as a power of two."""
-_MOST_BITS: Final = 24
-_MARKS: Final = 3
-
-
 _PARTS, _MOST_PARTS = 16, 128
 """What is counted is counted no more in so many parts, as they are over."""
 _NONE: Final = np.empty(0, np.int64)
 
 
-class Stock:
-    """Matches of a pattern."""
+class Indexed:
+    """Matches that are found by the terms in some of their columns."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.frame: pl.DataFrame | None = None
-        self._ordered = 0
-        self._distinct: dict[tuple[str, ...], tuple[int, int]] = {}
-        self._came = 0
-        self._counted: deque[tuple[int, pl.DataFrame]] = deque()
-        self._tallies: dict[str, Tally] = {}
-        self._glances: dict[str, _Glance] = {}
+    def __init__(self, table: Table) -> None:
+        """Take some matches."""
+        self._growing = Growing(table)
+        self._sorted: dict[tuple[str, ...], SortedRows] = {}
+
+    @property
+    def table(self) -> Table:
+        """All of them."""
+        return self._growing.table
 
     @property
     def height(self) -> int:
         """How many there are."""
-        return 0 if self.frame is None else self.frame.height
+        return self.table.height
 
-    def add(self, new: pl.DataFrame) -> None:
+    def meeting(self, found: Table, on: list[str], allow: Callable[[int], None]) -> tuple[Ids, Ids]:
+        """The rows of some matches and those of these that agree with them on some columns.
+
+        Args:
+            found: the matches.
+            on: the columns; with none of them, all agree with all.
+            allow: is told how many there are before they are taken, and may refuse.
+        """
+        if not on:
+            allow(found.height * self.height)
+            ours = np.repeat(np.arange(found.height), self.height)
+            return ours, np.tile(np.arange(self.height), found.height)
+        ours, theirs = self._by(on).rows(mixed(found, on), allow)
+        if len(on) == 1:
+            return ours, theirs
+        # Others may have the same number made of several terms.
+        same = np.ones(ours.size, np.bool_)
+        for name in on:
+            same &= found[name][ours] == self.table[name][theirs]
+        return (ours, theirs) if same.all() else (ours[same], theirs[same])
+
+    def count(self, ids: Ids, name: str) -> int:
+        """How many of them have one of some terms in a column, for each of these."""
+        return self._by([name]).count(ids)
+
+    def distinct(self, on: list[str]) -> float:
+        """How many different ones there are by some columns."""
+        return np.unique(mixed(self.table, on)).size
+
+    def _by(self, on: list[str]) -> SortedRows:
+        rows = self._sorted.setdefault(tuple(on), SortedRows())
+        if rows.height < self.height:
+            rows.add(mixed(self.table.taken(slice(rows.height, None)).only(on), on))
+        return rows
+
+
+class Stock(Indexed):
+    """Matches of a pattern, which come and go."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Begin with none; their columns."""
+        super().__init__(Table.without_rows(names))
+        self._ordered = 0
+        self._distinct: dict[tuple[str, ...], tuple[float, int]] = {}
+        self._came = 0
+        self._counted: deque[tuple[int, Table]] = deque()
+        self._tallies: dict[str, Tally] = {}
+
+    def add(self, new: Table) -> None:
         """Take more."""
-        self.frame = new if self.frame is None else pl.concat([self.frame, new])
+        if new.height == 0:
+            return
+        self._growing.add(new)
         self._came += new.height
-        if self._tallies and new.height:
+        if self._tallies:
             self._counted.append(_until(new))
             if len(self._counted) > _MOST_PARTS:
                 self._counted = deque(_in_pairs(self._counted))
         for name, tally in self._tallies.items():
-            tally.add(new[name].to_numpy())
-        for name, glance in self._glances.items():
-            glance.add(new[name].to_numpy())
+            tally.add(new[name])
 
     def drop(self, floor: int) -> None:
         """Count what is over no more, and drop it if that is most of it."""
         while self._counted and self._counted[0][0] < floor:
             _, gone = self._counted.popleft()
             for name, tally in self._tallies.items():
-                tally.take_away(gone[name].to_numpy())
-        if self.frame is not None:
-            kept = without_most(self.frame, floor)
-            self._glances = self._glances if kept is self.frame else {}
-            self.frame = kept
+                tally.take_away(gone[name])
+        if self.height and mostly_over(self.table, floor):
+            self._keep(np.flatnonzero(from_on(self.table, floor)))
+
+    def _keep(self, rows: Ids) -> None:
+        """Drop all but some rows."""
+        to = np.full(self.height, -1)
+        to[rows] = np.arange(rows.size)
+        self._growing = Growing(self.table.taken(rows))
+        for by in self._sorted.values():
+            by.keep(to[: by.height], int(np.count_nonzero(to[: by.height] >= 0)))
 
     def tidy(self, floor: int) -> None:
         """Now and then drop what is over and put together what is the same."""
         self.drop(floor)
-        if self.frame is None:
-            return
-        if self.frame.height > max(_SMALL, _GROWN * self._ordered):
-            self.frame = united(from_on(self.frame, floor)).rechunk()
-            self._ordered = self.frame.height
-            self._glances = {}
-        elif self.frame.n_chunks() > _MOST_CHUNKS:
-            self.frame = self.frame.rechunk()
+        if self.height > max(_SMALL, _GROWN * self._ordered):
+            self._keep(np.flatnonzero(from_on(self.table, floor)))
+            table, chosen = united(self.table)
+            if chosen is not None:
+                self._growing, self._sorted = Growing(table), {}
+            self._ordered = self.height
 
     def distinct(self, on: list[str]) -> float:
         """How many different ones there are by some columns, as of lately."""
-        if self.frame is None or self.height == 0:
+        if self.height == 0:
             return 0
         if len(on) == 1 and on[0] in self._tallies:
             return self._tallies[on[0]].distinct
-        known, came = self._distinct.get(tuple(on), (0, -1))
+        known, came = self._distinct.get(tuple(on), (0.0, -1))
         if came < 0 or self._came - came > self.height:  # nearly all of them have come since
-            known = self.frame.select(on).n_unique()
+            known = super().distinct(on)
             self._distinct[tuple(on)] = known, self._came
         return known
 
-    def meets(self, found: pl.DataFrame, name: str) -> float:
+    def meets(self, found: Table, name: str) -> float:
         """About how many of it some others meet in a column."""
-        if self.frame is None or self.height == 0:
+        if self.height == 0:
             return 0.0
         if not self._tallies:
-            self._counted = deque(map(_until, _by_end(self.frame)))
+            self._counted = deque(map(_until, _by_end(self.table)))
         tally = self._tallies.get(name)
         if tally is None or tally.is_full:
-            counted = [frame[name].to_numpy() for _, frame in self._counted]
+            counted = [table[name] for _, table in self._counted]
             tally = self._tallies[name] = Tally(np.concatenate([_NONE, *counted]))
-        return float(tally.of(found[name].to_numpy()).sum())
-
-    def fitting(self, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-        """Those of some matches that may agree with one of these on some columns."""
-        if self.frame is None or self.height == 0:
-            return found.clear()
-        if self.height < _SMALL or not on:
-            return found
-        flags = np.ones(found.height, np.bool_)
-        for name in on:
-            if name not in self._glances or self._glances[name].is_full:
-                self._glances[name] = _Glance.of(self.frame[name].to_numpy())
-            flags &= self._glances[name].may_have(found[name].to_numpy())
-        return found if flags.all() else found.filter(pl.Series(flags))
+        return float(tally.of(found[name]).sum())
 
 
-def _until(frame: pl.DataFrame) -> tuple[int, pl.DataFrame]:
+def _until(table: Table) -> tuple[int, Table]:
     """Matches, and the moment after which all of them are over."""
-    return int(frame[END].to_numpy().max()), frame
+    return int(table[END].max()), table
 
 
-def _by_end(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _by_end(table: Table) -> Iterator[Table]:
     """Matches in parts that are over one after the other."""
-    ordered = frame.sort(END)
-    size = -(-frame.height // _PARTS)
-    for start in range(0, frame.height, size):
-        yield ordered[start : start + size]
+    ordered = table.taken(np.argsort(table[END]))
+    size = -(-table.height // _PARTS)
+    for start in range(0, table.height, size):
+        yield ordered.taken(slice(start, start + size))
 
 
-def _in_pairs(parts: Iterable[tuple[int, pl.DataFrame]]) -> Iterator[tuple[int, pl.DataFrame]]:
+def _in_pairs(parts: Iterable[tuple[int, Table]]) -> Iterator[tuple[int, Table]]:
     """Half as many parts of matches."""
     every = list(parts)
     for place in range(0, len(every), 2):
-        yield _until(pl.concat([frame for _, frame in every[place : place + 2]], rechunk=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How often each term stands in a column that does not change."""
-
-    ids: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, terms: pl.Series) -> Counts:
-        """Count the terms of a column."""
-        return cls(*np.unique(terms.to_numpy(), return_counts=True))
-
-    def meets(self, ids: npt.NDArray[np.int64]) -> float:
-        """How often all of some terms stand there."""
-        if self.ids.size == 0:
-            return 0.0
-        places = np.minimum(np.searchsorted(self.ids, ids), self.ids.size - 1)
-        return float(self.numbers[places[self.ids[places] == ids]].sum())
-
-
-@dataclass(slots=True)
-class _Glance:
-    """Which terms a column has for sure not: ids are hashes, and parts of each leave marks.
-
-    Attributes:
-        bits: how many bits of an id say where a mark is.
-        marks: those that were left.
-        number: how many terms have left theirs.
-    """
-
-    bits: int
-    marks: npt.NDArray[np.bool_] = field(repr=False)
-    number: int = 0
-
-    @classmethod
-    def of(cls, ids: npt.NDArray[np.int64]) -> _Glance:
-        bits = min(int(ids.size).bit_length() + _ROOMY, _MOST_BITS)
-        made = cls(bits, np.zeros(1 << bits, np.bool_))
-        made.add(ids)
-        return made
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has so many marks that a larger one would say more."""
-        return self.bits < _MOST_BITS and self.number.bit_length() + _ROOMY > self.bits + 1
-
-    def _places(self, ids: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.uint64]]:
-        hashes = np.ascontiguousarray(ids).view(np.uint64)
-        mask = np.uint64((1 << self.bits) - 1)
-        for part in range(_MARKS):
-            yield (hashes >> np.uint64(part * (64 - self.bits) // (_MARKS - 1))) & mask
-
-    def add(self, ids: npt.NDArray[np.int64]) -> None:
-        for places in self._places(ids):
-            self.marks[places] = True
-        self.number += ids.size
-
-    def may_have(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        found = np.ones(ids.size, np.bool_)
-        for places in self._places(ids):
-            found &= self.marks[places]
-        return found
+        yield _until(stacked([table for _, table in every[place : place + 2]]))

@@ -19,6 +19,8 @@ _ROWS: Final = 2
 _ROOMY: Final = 2
 """There are so many times as many counters in a row as terms, as a power of two."""
 _FEWEST_BITS, _MOST_BITS = 10, 18
+_LATELY: Final = 20
+"""How many terms differ is counted again when one in so many has come or gone."""
 _OFTEN: Final = 256
 """A term that is one in so many, or more often, has a counter of its own."""
 
@@ -29,6 +31,7 @@ class Tally:
     def __init__(self, ids: Ids) -> None:
         """Begin with a column."""
         self.total = 0
+        self._counted, self._distinct = 0, 0.0
         self._heavy, self._exact = _often(ids)
         bits = int(ids.size).bit_length() + _ROOMY
         self._bits = min(max(bits, _FEWEST_BITS), _MOST_BITS)
@@ -87,7 +90,13 @@ class Tally:
 
     @property
     def distinct(self) -> float:
-        """About how many different terms there are: by how many counters nobody has used."""
+        """About how many different terms there are, as of lately."""
+        if abs(self.total - self._counted) * _LATELY > self._counted:
+            self._counted, self._distinct = self.total, self._count()
+        return self._distinct
+
+    def _count(self) -> float:
+        """By how many counters nobody has used."""
         size = 1 << self._bits
         unused = int(np.count_nonzero(self._shared[0] == 0))
         others = size * np.log(size / unused) if unused else float(size)

@@ -6,6 +6,8 @@ matches. Where each match makes its own answer, both can be done when the match 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -13,27 +15,63 @@ import polars as pl
 
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.grid import Times
+from headrace.kernel.table import Flags, Ids, Table, stacked
 
-WORDED: Final = "text of "
-"""Begins the names of the columns with texts."""
 ORDER: Final = "text of all"
 """All texts of a row in one, by which rows are in order."""
 _BETWEEN: Final = "\0"
 """No text is the beginning of another that goes on with this."""
 
 
-def is_worded(frame: pl.DataFrame) -> bool:
-    """Whether matches have the texts of their answers with them."""
-    return ORDER in frame.columns
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Matches, and the texts of their answers where these are kept with them.
+
+    Attributes:
+        table: the matches.
+        texts: of each match those of its answer, and all of them in one.
+    """
+
+    table: Table
+    texts: pl.DataFrame | None = None
+
+    @property
+    def height(self) -> int:
+        """How many there are."""
+        return self.table.height
+
+    def taken(self, rows: Ids) -> Kept:
+        """Some of them, by number."""
+        texts = None if self.texts is None else self.texts[pl.Series(rows)]
+        return Kept(self.table.taken(rows), texts)
+
+    def where(self, kept: Flags) -> Kept:
+        """Those for which it is said."""
+        return self if kept.all() else self.taken(np.flatnonzero(kept))
+
+    def with_table(self, table: Table) -> Kept:
+        """The same texts beside other columns."""
+        return Kept(table, self.texts)
+
+    def in_order(self) -> Kept:
+        """The same by their texts, if they have any with them."""
+        if self.texts is None:
+            return self
+        return self.taken(self.texts[ORDER].arg_sort().to_numpy())
 
 
-def words_of(frame: pl.DataFrame) -> list[str]:
-    """The columns that only say in texts what others say."""
-    return [name for name in frame.columns if name.startswith(WORDED)]
+def together(parts: Sequence[Kept]) -> Kept:
+    """Matches of several parts, one after the other."""
+    parts = [part for part in parts if part.height] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+    texts = [part.texts for part in parts if part.texts is not None]
+    # In one piece: to take rows of several is slow.
+    stood = pl.concat(texts, rechunk=True) if texts else None
+    return Kept(stacked([part.table for part in parts]), stood)
 
 
-def worded(matches: pl.DataFrame, answers: pl.DataFrame, dictionary: Dictionary) -> pl.DataFrame:
+def worded(matches: Table, answers: pl.DataFrame, dictionary: Dictionary) -> Kept:
     """Those of some matches that have an answer, with its texts.
 
     Args:
@@ -42,26 +80,21 @@ def worded(matches: pl.DataFrame, answers: pl.DataFrame, dictionary: Dictionary)
         dictionary: the terms.
     """
     names = [name for name in answers.columns if name != INSTANT]
-    texts = [dictionary.texts(answers[name]).alias(f"{WORDED}{name}") for name in names]
-    order = pl.concat_str([pl.col(each.name).fill_null("") for each in texts], separator=_BETWEEN)
-    kept = matches if answers.height == matches.height else matches[answers[INSTANT]]
-    return kept.hstack(texts).with_columns(order.alias(ORDER))
+    texts = pl.DataFrame(dictionary.texts_of([answers[name] for name in names]))
+    order = pl.concat_str([pl.col(name).fill_null("") for name in names], separator=_BETWEEN)
+    whole = answers.height == matches.height
+    kept = matches if whole else matches.taken(answers[INSTANT].to_numpy())
+    return Kept(kept, texts.with_columns(order.alias(ORDER)))
 
 
-def in_order(matches: pl.DataFrame) -> pl.DataFrame:
-    """Matches by their texts, if they have any with them."""
-    return matches.sort(ORDER) if is_worded(matches) else matches
-
-
-def inserted(ordered: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+def inserted(ordered: Kept, more: Kept) -> Kept:
     """Matches in the order of their texts, with others."""
-    every = np.arange(ordered.height), np.arange(more.height)
-    rows = ordered_rows(ordered, every[0], more, every[1])
-    return pl.concat([ordered, more], rechunk=True)[pl.Series(rows)]
+    rows = ordered_rows(ordered, np.arange(ordered.height), more, np.arange(more.height))
+    return together([ordered, more]).taken(rows)
 
 
-def ordered_rows(ordered: pl.DataFrame, ours: Times, more: pl.DataFrame, theirs: Times) -> Times:
-    """In which order some of the matches of two frames, one below the other, have their texts.
+def ordered_rows(ordered: Kept, ours: Ids, more: Kept, theirs: Ids) -> Ids:
+    """In which order some of the matches of two parts, one below the other, have their texts.
 
     Args:
         ordered: matches in order.
@@ -71,17 +104,18 @@ def ordered_rows(ordered: pl.DataFrame, ours: Times, more: pl.DataFrame, theirs:
     """
     if theirs.size == 0:
         return ours
-    texts = more[ORDER].gather(theirs)
+    assert ordered.texts is not None, "both have texts"
+    assert more.texts is not None, "both have texts"
+    texts = more.texts[ORDER].gather(theirs)
     sorting = texts.arg_sort().to_numpy()
-    before = ordered[ORDER].search_sorted(texts.gather(sorting)).to_numpy()
+    before = ordered.texts[ORDER].search_sorted(texts.gather(sorting)).to_numpy()
     places = np.searchsorted(ours, before)  # of those before it, so many are among ours
     return np.insert(ours, places, ordered.height + theirs[sorting])
 
 
-def rows_of(frame: pl.DataFrame, rows: Times, instant: int) -> pl.DataFrame:
+def rows_of(texts: pl.DataFrame, rows: Ids, instant: int) -> pl.DataFrame:
     """What is reported at an instant of some matches, in their order."""
-    names = [name for name in words_of(frame) if name != ORDER]
     chosen = pl.Series(rows)
-    texts = [frame[name].gather(chosen).alias(name.removeprefix(WORDED)) for name in names]
+    columns = [texts[name].gather(chosen) for name in texts.columns if name != ORDER]
     number = pl.Series(INSTANT, [instant], pl.Int64).new_from_index(0, rows.size)
-    return pl.DataFrame([number, *texts])
+    return pl.DataFrame([number, *columns])

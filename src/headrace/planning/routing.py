@@ -20,6 +20,9 @@ _MOST_LEGS: Final = 6
 _WORTH_IT: Final = 0.8
 """Another way is taken only if it costs less than so much of the one that was taken before."""
 _MOST_CHANGES: Final = 100
+_USES: Final = 16
+_MUCH, _LITTLE = 2.0, 0.25
+"""A choice is not made again so many times, if what is new meets not much more or less."""
 _NO_SHARED: Final = 1e9
 """Matches that share nothing with a leg meet all of it: that comes last."""
 
@@ -89,6 +92,7 @@ class _Sizes:
     start: Start
     legs: Sequence[Leg]
     _known: dict[frozenset[int], float] = field(default_factory=dict)
+    _fan_outs: dict[tuple[int, Names], float] = field(default_factory=dict)
 
     def of(self, taken: frozenset[int]) -> float:
         if not taken:
@@ -98,20 +102,47 @@ class _Sizes:
             self._known[taken] = min(ways)
         return self._known[taken]
 
+    def after(self, taken: frozenset[int], number: int) -> float:
+        """How many there are after one leg more; of many legs, by the way that came there first."""
+        both = taken | {number}
+        if both not in self._known and len(self.legs) > _MOST_LEGS:
+            self._known[both] = self.of(taken) * self._met(taken, number)
+        return self.of(both)
+
     def shared(self, taken: frozenset[int], number: int) -> Names:
         """The columns of a leg that are bound after some others."""
         bound = self.start.names.union(*(self.legs[each].names for each in taken))
         return bound & self.legs[number].names
 
     def _met(self, taken: frozenset[int], number: int) -> float:
-        shared = self.shared(taken, number)
+        return self._met_by(self.shared(taken, number), number)
+
+    def _met_by(self, shared: Names, number: int) -> float:
         if number in self.start.meets and shared <= self.start.names:
             return self.start.meets[number] / max(1.0, self.start.rows)
-        return self.legs[number].fan_out(shared)
+        key = number, shared
+        if key not in self._fan_outs:
+            self._fan_outs[key] = self.legs[number].fan_out(shared)
+        return self._fan_outs[key]
+
+    def step(self, bound: Names, rows: float, number: int) -> tuple[float, float]:
+        """What it costs to take a leg when so much is bound and found, and what is found then."""
+        leg = self.legs[number]
+        shared = bound & leg.names
+        if not shared:
+            return _NO_SHARED * (1.0 + rows), rows * self._met_by(shared, number)
+        found = rows * self._met_by(shared, number)
+        return leg.look + rows + found, found
+
+    def best_after(self, number: int, bound: Names, rows: float, left: Sequence[int]) -> float:
+        """The least that a leg after another costs: what is selective may be behind it."""
+        bound = bound | self.legs[number].names
+        others = (each for each in left if each != number and self.legs[each].names & bound)
+        return min((self.step(bound, rows, each)[0] for each in others), default=0.0)
 
     def cost(self, taken: frozenset[int], number: int) -> float:
         """What it costs to take a leg after some others: what is looked at, and what is found."""
-        rows, found = self.of(taken), self.of(taken | {number})
+        rows, found = self.of(taken), self.after(taken, number)
         if not self.shared(taken, number):
             return _NO_SHARED * (1.0 + rows)
         return self.legs[number].look + rows + found
@@ -126,7 +157,9 @@ def cost_of(start: Start, legs: Sequence[Leg], order: Sequence[int]) -> float:
 def met_along(start: Start, legs: Sequence[Leg], order: Sequence[int]) -> tuple[float, ...]:
     """How many of each leg a match is expected to meet, if they are taken in some order."""
     sizes = _Sizes(start, legs)
-    found = [sizes.of(frozenset(order[:place])) for place in range(len(order) + 1)]
+    found = [start.rows]
+    for place, number in enumerate(order):
+        found.append(sizes.after(frozenset(order[:place]), number))
     return tuple(later / max(1.0, before) for before, later in pairwise(found))
 
 
@@ -157,15 +190,20 @@ def cheapest(start: Start, legs: Sequence[Leg]) -> Route:
 
 
 def _one_by_one(sizes: _Sizes) -> Route:
+    """A good order of many legs: always the next that costs least with the best after it."""
     order: tuple[int, ...] = ()
-    total = 0.0
-    left = set(range(len(sizes.legs)))
+    bound, rows, total = sizes.start.names, sizes.start.rows, 0.0
+    left = list(range(len(sizes.legs)))
     while left:
-        taken = frozenset(order)
-        costs = {number: sizes.cost(taken, number) for number in left}
-        number = min(left, key=lambda each: (costs[each], each))
+        costs = {number: sizes.step(bound, rows, number) for number in left}
+        both = {
+            each: cost + sizes.best_after(each, bound, found, left)
+            for each, (cost, found) in costs.items()
+        }
+        number = min(left, key=lambda each: (both[each], each))
         left.remove(number)
-        order, total = (*order, number), total + costs[number]
+        cost, rows = costs[number]
+        order, total, bound = (*order, number), total + cost, bound | sizes.legs[number].names
     return Route(order, total)
 
 
@@ -186,6 +224,36 @@ def as_written(names: Names, legs: Sequence[Leg]) -> tuple[int, ...]:
     return tuple(order)
 
 
+@dataclass(slots=True)
+class _Chosen:
+    """The figures by which a route was chosen: as long as they are alike, so is the choice."""
+
+    start: Start
+    legs: int
+    used: int = 0
+
+    def holds_for(self, start: Start, legs: int) -> bool:
+        """Whether what is new now is like what was new then; now and then averages are seen too."""
+        self.used += 1
+        return (
+            self.used < _USES
+            and legs == self.legs
+            and start.names == self.start.names
+            and start.meets.keys() == self.start.meets.keys()
+            and all(self._alike(start, number) for number in start.meets)
+        )
+
+    def is_dear_to_change(self, legs: int) -> bool:
+        """Whether there are many legs, and not many new matches have gone that way."""
+        self.used += 1
+        return self.used < _USES and legs == self.legs and legs > _MOST_LEGS
+
+    def _alike(self, start: Start, number: int) -> bool:
+        then = self.start.meets[number] / max(1.0, self.start.rows)
+        now = start.meets[number] / max(1.0, start.rows)
+        return max(now, then) <= _MUCH * min(now, then) + _LITTLE
+
+
 class Router:
     """Chooses routes, and does not leave one for another that is hardly better."""
 
@@ -197,6 +265,7 @@ class Router:
         """
         self.adapts = adapts
         self.routes: dict[int, Route] = {}
+        self._chosen: dict[int, _Chosen] = {}
         self.changed = 0
         self.changes: list[Change] = []
 
@@ -206,6 +275,10 @@ class Router:
             return tuple(range(len(legs)))
         if not self.adapts:
             return as_written(start.names, legs)
+        chosen = self._chosen.get(pattern)
+        if chosen is not None and chosen.holds_for(start, len(legs)):
+            return self.routes[pattern].legs
+        self._chosen[pattern] = _Chosen(start, len(legs))
         best = cheapest(start, legs)
         known = self.routes.get(pattern)
         if known is not None and known.legs != best.legs and len(known.legs) == len(legs):
@@ -217,6 +290,13 @@ class Router:
                 self._note(Change(pattern, before, best, start.rows, met))
         self.routes[pattern] = best
         return best.legs
+
+    def again(self, pattern: int, legs: int) -> tuple[int, ...] | None:
+        """The route of before, where there are so many legs that looking at all of them is dear."""
+        chosen = self._chosen.get(pattern)
+        if not self.adapts or chosen is None or not chosen.is_dear_to_change(legs):
+            return None
+        return self.routes[pattern].legs
 
     def _note(self, change: Change) -> None:
         self.changed += 1

@@ -37,6 +37,8 @@ _SCOPED: Final = (GRAPH, SUBJECT, OBJECT)
 _SCOPE: Final = "scope"
 _STEM: Final = "stem"
 _NEW: Final = "new"
+_FEW: Final = 256
+"""So few terms are looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +131,19 @@ def in_scopes(
         prefix: put before all labels, with a dot, unless it is empty.
         seed: of the ids.
     """
+    if (scopes is None and not prefix) or (terms.height <= _FEW and not _has_local(terms)):
+        return rows, terms
     local = terms.select(pl.col(TEXT).str.contains("^(?:_:|<<)")).to_series()
-    if not local.any() or (scopes is None and not prefix):
+    if not local.any():
         return rows, terms
     scope = pl.repeat(0, rows.height, eager=True) if scopes is None else scopes()
     stem = _stem(prefix, per_stream=scopes is None)
     return _scoped(rows.with_columns(scope.alias(_SCOPE)), terms, local, stem, seed)
+
+
+def _has_local(terms: pl.DataFrame) -> bool:
+    """Whether there are blank nodes among some terms, or what may have them in it."""
+    return any(text.startswith(("_:", "<<")) for text in terms[TEXT].to_list())
 
 
 def _in_data(starts: pl.Series, data: bytes, text: bytes) -> pl.Series:

@@ -110,7 +110,7 @@ def distinct_terms(terms: pl.DataFrame) -> pl.DataFrame:
         if not (same := texts == of_the_id).all():
             one, other = sorted((texts.filter(~same)[0], of_the_id.filter(~same)[0]))
             raise DataError(f"{one} and {other} have the same id")
-    return pl.DataFrame([terms[ID].gather(first), terms[TEXT].gather(first)])
+    return pl.DataFrame([terms[ID], terms[TEXT]])[pl.Series(first)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class _Block:
         found = tokens(self.text, spans)
         times = read_times(found.distinct)
         known = times.is_not_null().to_numpy()
-        return times.gather(found.codes), known[found.codes]
+        return times[pl.Series(found.codes)], known[found.codes]
 
     def _column(self, place: str, spans: Spans, rows: Positions | slice = _ALL) -> _Column:
         found = tokens(self.text, spans)

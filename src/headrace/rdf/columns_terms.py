@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -64,6 +65,12 @@ _INSTANT: Final = (
 """The most common form of ISO 8601."""
 _INSTANT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
 _MILLISECOND: Final = 1000
+_VERY_FEW: Final = 16
+_FEW: Final = 256
+"""So few tokens are looked at one by one: that is faster than to have them looked at at once."""
+_SEEN: Final = defaultdict[tuple[str, int], set[str]](set)
+"""Tokens that were found to be plain at a place: those of small steps come again and again."""
+_MOST_SEEN: Final = 20_000
 _WHOLE_TIME: Final = (
     pl.when(pl.col(TOKEN).str.contains(_WHOLE)).then(pl.col(TOKEN)).cast(pl.Int64) * _MILLISECOND
 )
@@ -98,7 +105,7 @@ def read_terms(
         longest: how long a literal may be; longer ones are not plain.
         seed: of the ids.
     """
-    plain = tokens.to_frame(TOKEN).select(_is_plain(place, longest)).to_series().to_numpy()
+    plain = _plain(tokens, place, longest)
     if plain.all():
         return Terms(tokens, text_ids(tokens, seed), plain, ~plain)
     odd = ~plain & tokens.str.contains(_SOME_TERM).to_numpy()
@@ -109,6 +116,19 @@ def read_terms(
     ids = np.zeros(len(tokens), np.int64)
     ids[known] = text_ids(texts.drop_nulls(), seed)
     return Terms(texts, ids, known, odd)
+
+
+def _plain(tokens: pl.Series, place: str, longest: int) -> Flags:
+    """Which tokens are canonical texts of terms that may stand at a place."""
+    few = tokens.to_list() if len(tokens) <= _FEW else []
+    known = _SEEN[place, longest]
+    if few and known.issuperset(few):
+        return np.ones(len(few), np.bool_)
+    plain = tokens.to_frame(TOKEN).select(_is_plain(place, longest)).to_series().to_numpy()
+    if len(known) > _MOST_SEEN:
+        known.clear()
+    known.update(token for token, flag in zip(few, plain, strict=False) if flag)
+    return plain
 
 
 @cache
@@ -151,6 +171,8 @@ def read_times(tokens: pl.Series) -> pl.Series:
     >>> read_times(pl.Series(["1", "-2", "0.5", "1970-01-02", "now"])).to_list()
     [1000, -2000, 500, 86400000000, None]
     """
+    if len(tokens) <= _VERY_FEW:
+        return pl.Series([_time(token) for token in tokens.to_list()], dtype=pl.Int64)
     found = tokens.to_frame(TOKEN).select(_WHOLE_TIME).to_series()
     if found.has_nulls():
         found = found.zip_with(found.is_not_null(), _instants(tokens))

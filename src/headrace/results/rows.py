@@ -18,6 +18,8 @@ class LazyRows(Sequence[Row]):
     (1, (None,), True)
     """
 
+    __slots__ = ("_made", "_make", "_number")
+
     def __init__(self, number: int, make: Callable[[], tuple[Row, ...]]) -> None:
         """Note how they are made."""
         self._number = number
