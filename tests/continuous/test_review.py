@@ -126,3 +126,14 @@ def test_a_function_that_fails_stops_its_query_alone() -> None:
         engine.step()
         errors.append(query.error)
     assert errors == ["ValueError: boom", "ValueError: boom"]
+
+
+@pytest.mark.parametrize("window", ["NOW", "RANGE 1ms STEP"])
+def test_what_waits_is_looked_at_when_all_that_came_after_it_has_gone(window: str) -> None:
+    stream = "20\t<x:a> <x:p> <x:o> .\n10\t<x:b> <x:p> <x:o> .\n25\n40\n"
+    query = f"""SELECT ?x FROM NAMED WINDOW <x:w> ON <{S}> [{window}]
+        WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?y }} }}"""
+    seen = play(
+        [query], {S: stream}, batches=1, settings={"report": "on-arrival", "delay": "10ms"}
+    )
+    assert [each.at // 1000 for each in seen.evaluations if each.rows] == [10, 20]
