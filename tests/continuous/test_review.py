@@ -110,6 +110,29 @@ def test_terms_that_only_a_query_makes_stay_known(monkeypatch: pytest.MonkeyPatc
     assert all(rows for _, rows in seen)
 
 
+@pytest.mark.parametrize("emit", ["istream", "dstream"])
+def test_an_answer_that_grows_beyond_the_budget_stops_its_query_alone(
+    emit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step, "_FORGET_FROM", 1)
+    query = f"""SELECT ?x FROM NAMED WINDOW <x:w> ON <{S}> [RANGE 50ms STEP]
+        WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?o }} }}"""
+    stopped = []
+    for strategy in ("snapshot", "incremental"):
+        settings = {"strategy": strategy, "report": "on-arrival", "emit": emit}
+        engine = Engine(settings=settings, clock=None, max_rows=5)
+        stream, registered = engine.stream(S), engine.register(query)
+        other = engine.register(query.replace("?x <x:p> ?o", "?x <x:q> ?o"))
+        for time in range(1, 20):
+            stream.feed_timed(f"{time}\t<x:{time}> <x:p> <x:b> .\n")
+            engine.step()
+            if registered.error is not None:
+                stopped.append(time)
+                break
+        assert other.error is None
+    assert stopped == [7, 7]
+
+
 def test_a_function_that_fails_stops_its_query_alone() -> None:
     def boom(_value: Term) -> Term:
         raise ValueError("boom")

@@ -275,6 +275,11 @@ class Matched:
             return False  # a match of all members has to be told apart first
         return makes_its_own(self.plan)
 
+    @property
+    def height(self) -> int:
+        """How many matches are kept, of whatever instants."""
+        return sum(each.height for kept in self.kept.values() for each in kept.found)
+
     def moving(self) -> pl.DataFrame:
         """The matches that begin or end at the instants, with the first and the last of them."""
         [kept] = self.kept.values()
