@@ -156,7 +156,5 @@ def test_what_waits_is_looked_at_when_all_that_came_after_it_has_gone(window: st
     stream = "20\t<x:a> <x:p> <x:o> .\n10\t<x:b> <x:p> <x:o> .\n25\n40\n"
     query = f"""SELECT ?x FROM NAMED WINDOW <x:w> ON <{S}> [{window}]
         WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?y }} }}"""
-    seen = play(
-        [query], {S: stream}, batches=1, settings={"report": "on-arrival", "delay": "10ms"}
-    )
+    seen = play([query], {S: stream}, batches=1, settings={"report": "on-arrival", "delay": "10ms"})
     assert [each.at // 1000 for each in seen.evaluations if each.rows] == [10, 20]
