@@ -24,7 +24,9 @@ ADAPT: Final = "adapt_routes"
 """Whether new matches are joined in the order that costs least now, or as patterns are written."""
 SHARE: Final = "share_shapes"
 """Whether queries that are equal but for constants are evaluated as one."""
-PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT, SHARE)
+CACHE: Final = "cache_calls"
+"""Whether a function by IRI is called once for the same terms in an evaluation."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT, SHARE, CACHE)
 """What can be switched like a rule, and changes no pattern."""
 
 

@@ -11,24 +11,21 @@ from functools import partial
 from typing import Final
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions import arithmetic
 from headrace.functions.uncertainty.comparing import between, less
-from headrace.functions.uncertainty.families import Distribution, Point
-from headrace.functions.uncertainty.literals import distribution_of, is_distribution, literal
+from headrace.functions.uncertainty.families import Point
+from headrace.functions.uncertainty.literals import distribution_of, literal
 from headrace.functions.uncertainty.sums import added, approximated, subtracted
-from headrace.functions.values import literal_of
+from headrace.functions.values import is_distribution, literal_of
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import RSPU, XSD_STRING
 
-_THREE: Final = 3
-
 
 def _sum(sign: int, *terms: Term) -> Term:
-    """add and subtract; of two plain numbers as SPARQL has it."""
+    """A sum or difference; of two plain numbers it is one, too."""
     one, other, *rest = terms
-    if not is_distribution(one) and not is_distribution(other):
-        return arithmetic.add(one, other) if sign > 0 else arithmetic.subtract(one, other)
     ours, theirs = distribution_of(one), distribution_of(other)
+    if not is_distribution(one) and not is_distribution(other):
+        return _finite(float(ours.mean + sign * theirs.mean))
     if rest:
         return literal(approximated(ours, theirs, sign, _name(rest[0])))
     return literal(added(ours, theirs) if sign > 0 else subtracted(ours, theirs))
@@ -107,5 +104,3 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Term]]] = {
     RSPU + "cdf": _up_to,
 }
 """Every function on terms; each raises ExpressionError where it has no result."""
-
-

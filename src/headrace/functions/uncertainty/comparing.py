@@ -51,7 +51,7 @@ def less(one: Distribution, other: Distribution, *, or_equal: bool = False) -> f
         case Point(value), _:
             found = float(other.above(float(value)))  # type: ignore[union-attr]  # not a point
         case _, Point(limit):
-            found = float(one.below(float(limit)))  # type: ignore[union-attr]  # not a point
+            found = float(one.below(float(limit)))
         case Normal(), Normal():
             found = float(less_normal(one, other))
         case Uniform(), Uniform():
@@ -78,10 +78,12 @@ def _less(one: Distribution, other: Distribution) -> float:
         return _normal_less(one, theirs)
     if isinstance(other, Normal) and ours is not None:
         return 1 - _normal_less(other, ours)
-    assert not isinstance(one, Point) and not isinstance(other, Point), "those are done"
+    assert not isinstance(one, Point), "that is done"
+    assert not isinstance(other, Point), "that is done"
+    corners = _knots(ours) + _knots(theirs)
     if _reluctance(one) < _reluctance(other):
-        return expected(one, other.above, landmarks(other) + _knots(theirs))
-    return expected(other, one.below, landmarks(one) + _knots(ours))
+        return expected(one, other.above, landmarks(other) + corners)
+    return expected(other, one.below, landmarks(one) + corners)
 
 
 def _reluctance(distribution: Distribution) -> int:

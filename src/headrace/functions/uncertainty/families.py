@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import exp, expm1, fsum, inf, log, sqrt
 from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincc, betainccinv, betainc, betaincinv, betaln, ndtr, ndtri, xlog1py
-from scipy.special import xlogy
+from scipy.special import (
+    betainc,
+    betaincc,
+    betainccinv,
+    betaincinv,
+    betaln,
+    ndtr,
+    ndtri,
+    xlog1py,
+    xlogy,
+)
 
 from headrace.functions.errors import ExpressionError
 
@@ -90,6 +100,12 @@ class Normal:
         return np.asarray(self.mean + self.deviation * z)
 
 
+def _limited(share: Numbers) -> Column:
+    """A share of something, between none and all."""
+    limited: Column = np.minimum(np.maximum(np.asarray(share), 0.0), 1.0)
+    return limited
+
+
 @dataclass(frozen=True)
 class Uniform:
     """U(low, high): all numbers between two are alike."""
@@ -114,11 +130,11 @@ class Uniform:
 
     def below(self, x: Numbers) -> Column:
         """The probability of less than x."""
-        return np.clip(np.asarray((x - self.low) / (self.high - self.low)), 0.0, 1.0)
+        return _limited((x - self.low) / (self.high - self.low))
 
     def above(self, x: Numbers) -> Column:
         """The probability of more than x."""
-        return np.clip(np.asarray((self.high - x) / (self.high - self.low)), 0.0, 1.0)
+        return _limited((self.high - x) / (self.high - self.low))
 
     def density(self, x: Numbers) -> Column:
         """The density at x."""
@@ -300,7 +316,7 @@ class Trapezoid(_Straight):
         """The density: at most three pieces."""
         level = 2 / ((self.high - self.low) + (self.falls - self.rises))
         ends = ((self.low, 0.0), (self.rises, level), (self.falls, level), (self.high, 0.0))
-        runs = [(one, other) for one, other in zip(ends, ends[1:], strict=False) if one[0] < other[0]]
+        runs = [(one, other) for one, other in pairwise(ends) if one[0] < other[0]]
         knots = [runs[0][0][0], *(other[0] for _, other in runs)]
         return Pieces(
             np.array(knots),
@@ -356,7 +372,9 @@ class LogNormal:
 
     def _log(self, x: Numbers) -> Column:
         above = np.asarray(x, float) - self.shift
-        return np.log(np.where(above > 0, above, 1.0), out=np.full(above.shape, -inf), where=above > 0)
+        return np.log(
+            np.where(above > 0, above, 1.0), out=np.full(above.shape, -inf), where=above > 0
+        )
 
     def below(self, x: Numbers) -> Column:
         """The probability of less than x."""
@@ -420,9 +438,7 @@ class Exponential:
     def quantile(self, below: Numbers, above: Numbers) -> Column:
         """The number with these probabilities on both sides."""
         with np.errstate(divide="ignore"):
-            waited = np.where(
-                np.less(below, _HALF), -np.log1p(-np.asarray(below)), -np.log(above)
-            )
+            waited = np.where(np.less(below, _HALF), -np.log1p(-np.asarray(below)), -np.log(above))
         return np.asarray(self.shift + waited / self.rate)
 
 

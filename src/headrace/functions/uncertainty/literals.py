@@ -28,15 +28,14 @@ from headrace.functions.uncertainty.families import (
 )
 from headrace.functions.values import number_of
 from headrace.rdf.terms import Literal, Term
-from headrace.rdf.vocabulary import RSPU
-
-DISTRIBUTION: Final = RSPU + "distribution"
-"""The datatype of distributions."""
+from headrace.rdf.vocabulary import RSPU_DISTRIBUTION
 
 _CACHED: Final = 1 << 16
 _MOST_NUMBERS: Final = 10_001
 _FORM: Final = re.compile(r"([A-Za-z]+)\(([^()]*)\)")
-_NUMBER: Final = re.compile(r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*")
+_NUMBER: Final = re.compile(
+    r"[ \t]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t]*"
+)
 _NAMES: Final = {
     "Normal": "N",
     "Gaussian": "N",
@@ -64,7 +63,7 @@ def checked(distribution: Distribution) -> Distribution:
     return distribution
 
 
-def _problem(distribution: Distribution) -> str | None:  # noqa: C901 - a case for each family
+def _problem(distribution: Distribution) -> str | None:
     match distribution:
         case Normal(_, variance) if variance <= 0:
             return "the variance must be greater than 0; a number that is exact is P(number)"
@@ -220,7 +219,7 @@ def literal(distribution: Distribution) -> Literal:
     Raises:
         ExpressionError: its numbers went beyond what a double can hold.
     """
-    return Literal(canonical(checked(distribution)), DISTRIBUTION)
+    return Literal(canonical(checked(distribution)), RSPU_DISTRIBUTION)
 
 
 @lru_cache(_CACHED)
@@ -231,18 +230,13 @@ def _read(text: str) -> Distribution | str:
         return str(error)
 
 
-def is_distribution(term: Term | None) -> bool:
-    """Whether a term is a literal of the datatype, well formed or not."""
-    return isinstance(term, Literal) and term.datatype == DISTRIBUTION
-
-
 def distribution_of(term: Term) -> Distribution:
     """The distribution that a term stands for; a number is one that is known exactly.
 
     Raises:
         ExpressionError: it stands for none.
     """
-    if isinstance(term, Literal) and term.datatype == DISTRIBUTION:
+    if isinstance(term, Literal) and term.datatype == RSPU_DISTRIBUTION:
         found = _read(term.lexical)
         if isinstance(found, str):
             raise ExpressionError(found)

@@ -1,8 +1,8 @@
 """Integrals over probabilities, to a tolerance that is stated, by points that are always the same.
 
-Between two probabilities a number is looked for by its quantile, so that every integrand is bounded
-and every distribution is as wide as any other. Points crowd at both ends of an interval (tanh-sinh),
-where integrands may have endless slopes.
+Between two probabilities a number is looked for by its quantile, so that every integrand is
+bounded and every distribution is as wide as any other. Points crowd at both ends of an interval
+(tanh-sinh), where integrands may have endless slopes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def _points(level: int) -> tuple[Column, Column, Column]:
     return place, rest, np.pi * np.cosh(t) * place * rest / 2**level
 
 
-def expected(over: Continuous, function: Callable[[Column], Column], knots: Sequence[float]) -> float:
+def expected(
+    over: Continuous, function: Callable[[Column], Column], knots: Sequence[float]
+) -> float:
     """The expected value of a bounded function of a random number.
 
     Args:

@@ -121,27 +121,33 @@ def total(distributions: Sequence[Distribution]) -> Distribution:
     >>> total([Uniform(0.0, 1.0), Uniform(0.0, 2.0)])
     Trapezoid(low=0.0, rises=1.0, falls=2.0, high=3.0)
     """
+    try:
+        return checked(_total(distributions))
+    except OverflowError:
+        raise ExpressionError("a sum is too large for a double") from None
+
+
+def _total(distributions: Sequence[Distribution]) -> Distribution:
     exact = fsum(float(each.value) for each in distributions if isinstance(each, Point))
     normal = [each for each in distributions if isinstance(each, Normal)]
     others = [each for each in distributions if not isinstance(each, Point | Normal)]
     match others:
         case [] if normal:
             means = [exact, *(float(each.mean) for each in normal)]
-            made: Distribution = Normal(fsum(means), fsum(float(each.variance) for each in normal))
+            return Normal(fsum(means), fsum(float(each.variance) for each in normal))
         case []:
-            made = Point(exact)
+            return Point(exact)
         case [one] if not normal:
-            made = shifted(one, exact)
+            return shifted(one, exact)
         case [Uniform() as one, Uniform() as other] if not normal:
-            made = shifted(_trapezoid(one, other), exact)
+            return shifted(_trapezoid(one, other), exact)
         case _:
             raise _homeless(distributions)
-    return checked(made)
 
 
 def _trapezoid(one: Uniform, other: Uniform) -> Trapezoid:
-    middles = sorted((float(one.low + other.high), float(one.high + other.low)))
-    return Trapezoid(float(one.low + other.low), *middles, float(one.high + other.high))
+    rises, falls = sorted((float(one.low + other.high), float(one.high + other.low)))
+    return Trapezoid(float(one.low + other.low), rises, falls, float(one.high + other.high))
 
 
 def _homeless(distributions: Sequence[Distribution]) -> ExpressionError:
@@ -196,7 +202,8 @@ def approximated(
 
 
 def _histogram(one: Distribution, other: Distribution, sign: int, like: Normal) -> Histogram:
-    assert not isinstance(one, Point) and not isinstance(other, Point), "those have families"
+    assert not isinstance(one, Point), "that has a family"
+    assert not isinstance(other, Point), "that has a family"
     reach = _REACH * deviation(like)
     low, high = other.support if sign > 0 else tuple(-end for end in reversed(other.support))
     edges = np.linspace(
