@@ -61,8 +61,8 @@ def test_rows_of_queries_1_to_3_for_all_thresholds(bounds: Bounds, strategy: str
         assert rows == expected(name[:2], float(threshold), instant, bounds), (each.query, instant)
         counted[each.query] += sum(rows.values())
     for name in ("q1", "q2", "q3"):
-        for threshold in THRESHOLDS:
-            assert counted[f"{name}a {threshold}"] == counted[f"{name}b {threshold}"]
+        for tried in THRESHOLDS:
+            assert counted[f"{name}a {tried}"] == counted[f"{name}b {tried}"]
         assert counted[f"{name}a 0"] > 0
 
 

@@ -80,6 +80,8 @@ class Calls:
         arguments: Sequence[Operands],
     ) -> Operands:
         """What a function on columns gives for each row."""
+        if not len(arguments[0]):
+            return arguments[0]
         if not self.cached:
             self._count(iri, len(arguments[0]))
             return function(arguments, self.shelf)

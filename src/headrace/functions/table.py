@@ -21,6 +21,7 @@ from headrace.functions import (
     times,
 )
 from headrace.functions.casts import CASTS
+from headrace.functions.costs import Costs
 from headrace.functions.hashes import HASHES
 from headrace.rdf.iri import is_absolute
 from headrace.rdf.terms import Iri, Term
@@ -109,10 +110,12 @@ class Functions:
     Attributes:
         extensions: those that were added.
         tally: where calls are counted, if somebody wants to know.
+        costs: what conditions that call them have cost.
     """
 
     extensions: tuple[Extension, ...] = ()
     tally: Counter[str] | None = field(default=None, compare=False, repr=False)
+    costs: Costs = field(default_factory=Costs, compare=False, repr=False)
 
     def counted(self, tally: Counter[str]) -> Self:
         """These functions, with each call counted by IRI: for tests and measurements."""

@@ -31,7 +31,7 @@ from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.rdf.terms import Literal
-from headrace.rewrite.optimise import CACHE, PRECOMPUTE
+from headrace.rewrite.optimise import CACHE, CHOOSE, PRECOMPUTE
 
 
 class InstantError(HeadraceError):
@@ -176,6 +176,7 @@ class _Evaluation:
             plan.applies(PRECOMPUTE),
             around.observe,
             apart=Apart.of(plan, range(stop - start)),
+            chooses=plan.applies(CHOOSE) and not plan.late,
         )
 
 
