@@ -128,6 +128,17 @@ def query(name: str, threshold: float | None = None) -> str:
     return text.replace(">= 0.8", f">= {threshold}").replace(f"<{name}>", f"<{name}-{threshold}>")
 
 
+def early_binds(text: str) -> str:
+    """A query whose values are bound in a group before the last of three windows is joined.
+
+    So 6a is written in print, but for what its group can see.
+    """
+    head, _, body = text.partition("WHERE {\n")
+    windows, _, rest = body.partition("  WINDOW <w3>")
+    last, _, binds = rest.partition("  BIND")
+    return f"{head}WHERE {{\n {{\n{windows}  BIND{binds.rstrip()[:-1]} }}\n  WINDOW <w3>{last}}}\n"
+
+
 CARDINALITIES = {
     "join_001": 0.01,
     "join_01": 0.1,

@@ -19,6 +19,7 @@ from headrace.algebra.expressions import (
     Exists,
     Expression,
     FunctionCall,
+    Membership,
     Operation,
     Timestamp,
     Variable,
@@ -225,6 +226,7 @@ class Expressions:
     ) -> list[object]:
         """A result for each solution, computed once for those with equal inputs."""
         expression, solutions = self._without_exists(expression, solutions)
+        expression, solutions = self._without_calls(expression, solutions)
         inputs = sorted(mentioned(expression), key=lambda each: each.name)
         present = [each for each in inputs if solutions.has(each)]
         key = [column(each) for each in present]
@@ -323,6 +325,27 @@ class Expressions:
         triple = [self.value(part, solutions) for part in call.arguments]
         return self.stamps.of_triple(call, solutions, triple)
 
+    def _without_calls(
+        self, expression: Expression, solutions: Solutions
+    ) -> tuple[Expression, Solutions]:
+        """The expression with each call that columns have replaced by a variable with its value.
+
+        What may not be asked for at all, in IF and its like, stays.
+        """
+        named: dict[FunctionCall, Variable] = {}
+
+        def swapped(part: Expression) -> Expression | None:
+            if is_columnar(part):
+                return named.setdefault(part, Variable(f"_:.call{len(named)}"))
+            return part if _may_be_skipped(part) else None
+
+        rest = rewritten(expression, swapped)
+        frame = solutions.frame
+        for call, variable in named.items():
+            ids = self._uncertain.ids(call, solutions)
+            frame = frame.with_columns(ids.alias(column(variable)))
+        return (rest, solutions.with_frame(frame)) if named else (expression, solutions)
+
     def _without_exists(
         self, expression: Expression, solutions: Solutions
     ) -> tuple[Expression, Solutions]:
@@ -360,6 +383,15 @@ def _decided(symbol: str) -> tuple[pl.Expr, pl.Expr]:
         numbers = pl.when(named).then(same if symbol == "=" else ~same).otherwise(numbers)
     unsure = numbers.is_null() & ours.id.is_not_null() & theirs.id.is_not_null()
     return numbers.alias("decided"), unsure.alias("open")
+
+
+def _may_be_skipped(expression: Expression) -> bool:
+    """Whether not every part of an expression is looked at."""
+    match expression:
+        case BuiltIn("IF" | "COALESCE") | Operation("||" | "&&") | Membership():
+            return True
+        case _:
+            return False
 
 
 def _is_plain(expression: Expression) -> bool:

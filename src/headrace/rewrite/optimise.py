@@ -91,7 +91,7 @@ def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
 
 def _waits_for_use(rule: Rule) -> bool:
     """Whether a rule has values computed later, or not at all if nobody reads them."""
-    return rule.name.startswith("pull_bind") or rule.name == "prune_binds"
+    return rule.name in {"pull_bind_out_of_join", "pull_bind_out_of_optional", "prune_binds"}
 
 
 def check_names(names: Iterable[str]) -> None:
