@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import TypeAlias
 
 import _tvs
 import polars as pl
@@ -60,6 +61,7 @@ WAYS: dict[str, dict[str, str]] = {
 }
 FILTERS = ("cache", "H4", "chosen")
 BINDS = ("base", "lazy", "cache", "lazy+cache", "chosen")
+EXPERIMENTS = ["filters", "binds", "joins"]
 THRESHOLDS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 SELECTIVITIES = (1, 10, 50, 90, 99)
 SECOND = 1_000_000
@@ -169,6 +171,10 @@ class Asked:
         return answer_frame(plan.query, found, range(1), self.world.dictionary)
 
 
+Cell: TypeAlias = tuple[World, str, str, float]
+"""What a query is evaluated over, its name and text, and what was set in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """What was found out about one cell: calls of one evaluation, and seconds that it takes."""
@@ -183,9 +189,7 @@ class Figure:
     seconds: float
 
 
-def measured(
-    experiment: str, cell: tuple[World, str, str, float], ways: Sequence[str], runs: int
-) -> Iterator[Figure]:
+def measured(experiment: str, cell: Cell, ways: Sequence[str], runs: int) -> Iterator[Figure]:
     """Evaluate a query in all ways, in turns, so that what else the machine does falls on all."""
     world, name, text, setting = cell
     kinds = {"real": (Functions(), text), "100 us": (slow_functions(), slow(text))}
@@ -229,21 +233,21 @@ def tunnel(sectors: int) -> World:
     return world
 
 
-def cells_of_filters(world: World) -> Iterator[tuple[World, str, str, float]]:
+def cells_of_filters(world: World) -> Iterator[Cell]:
     """Figure 1: queries 1 to 3, either way round, by threshold."""
     for name in ("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"):
         for threshold in THRESHOLDS:
             yield world, name, _tvs.query(name, threshold), threshold
 
 
-def cells_of_binds(world: World) -> Iterator[tuple[World, str, str, float]]:
+def cells_of_binds(world: World) -> Iterator[Cell]:
     """Figure 2: queries 4 to 6, either way round."""
     for name in ("q4a", "q4b", "q5a", "q5b", "q6a", "q6b"):
         yield world, name, _tvs.query(name), 0
     yield world, "6a early", _tvs.early_binds(_tvs.query("q6a")), 0
 
 
-def cells_of_joins(events: int) -> Iterator[tuple[World, str, str, float]]:
+def cells_of_joins(events: int) -> Iterator[Cell]:
     """Figure 3: how many partners an event has, and how many events pass."""
     world = World()
     first, second = _tvs.events(events, INSTANT // SECOND + 1)
@@ -254,6 +258,17 @@ def cells_of_joins(events: int) -> Iterator[tuple[World, str, str, float]]:
         for selectivity in SELECTIVITIES:
             text = written.replace(":join_1 ", f":{join} ").replace(", 50)", f", {selectivity})")
             yield world, join, text, selectivity
+
+
+def cells_of(experiment: str, world: World, events: int) -> Iterator[Cell]:
+    """What an experiment measures."""
+    match experiment:
+        case "filters":
+            return cells_of_filters(world)
+        case "binds":
+            return cells_of_binds(world)
+        case _:
+            return cells_of_joins(events)
 
 
 def shown(figures: Sequence[Figure], ways: Sequence[str]) -> Iterator[str]:
@@ -323,7 +338,7 @@ def main() -> None:
     options.add_argument("--slow-events", type=int, default=100, help="with slow functions")
     options.add_argument("--runs", type=int, default=20, help="of each cell; the median counts")
     options.add_argument(
-        "--only", nargs="*", default=["filters", "binds", "joins"], help="some experiments"
+        "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"
     )
     options.add_argument("--real", action="store_true", help="without the slow functions")
     options.add_argument("--json", type=Path, help="where to write the figures")
@@ -334,19 +349,15 @@ def main() -> None:
         sectors = asked.sectors if kind == "real" else asked.slow_sectors
         events = asked.events if kind == "real" else asked.slow_events
         world = tunnel(sectors)
-        experiments = {
-            "filters": (lambda world=world: cells_of_filters(world), FILTERS),
-            "binds": (lambda world=world: cells_of_binds(world), BINDS),
-            "joins": (lambda events=events: cells_of_joins(events), FILTERS),
-        }
         for name in asked.only:
-            cells, ways = experiments[name]
+            ways = BINDS if name == "binds" else FILTERS
+            cells = cells_of(name, world, events)
             size = f"{events} events/s" if name == "joins" else f"{sectors} sectors"
             how = "as they are" if kind == "real" else f"{SLOW_SECONDS * 1e6:.0f} us each"
             print(f"\n{name}, functions {how}, {size}: calls and time of one evaluation")
             found = [
                 each
-                for cell in cells()
+                for cell in cells
                 for each in measured(f"{name} {kind}", cell, ways, asked.runs)
             ]
             figures += found

@@ -63,10 +63,11 @@ class Uncertain:
         ids = pl.Series(ID, [None], dtype=pl.Int64).new_from_index(0, len(found))
         numbers = found.codes == codes.NUMBER
         if numbers.any():
-            texts = '"' + double_texts(pl.Series(found.first[numbers])) + f'"^^<{XSD_DOUBLE}>'
-            ids = ids.scatter(
-                np.flatnonzero(numbers), self.dictionary.encode_texts(texts.to_list())
-            )
+            # To write a number down takes longer than to compute it.
+            distinct, places = np.unique(found.first[numbers], return_inverse=True)
+            texts = '"' + double_texts(pl.Series(distinct)) + f'"^^<{XSD_DOUBLE}>'
+            encoded = self.dictionary.encode_texts(texts.to_list())
+            ids = ids.scatter(np.flatnonzero(numbers), encoded.gather(places))
         others = np.flatnonzero(~numbers & (found.codes != codes.NONE))
         if others.size:
             written = [self._written(found, row) for row in others.tolist()]
@@ -74,7 +75,7 @@ class Uncertain:
         return ids.alias(ID)
 
     def _written(self, found: Operands, row: int) -> str:
-        distribution = found.value(row, self.calls.shelf)
+        distribution = found.value(row, self.calls.columns.shelf)
         assert distribution is not None, "there is a value"
         return f'"{canonical(distribution)}"^^<{RSPU_DISTRIBUTION}>'
 
@@ -103,7 +104,7 @@ class Uncertain:
             return self._read(self.value(expression, solutions))
         arguments = [self._operands(each, solutions) for each in expression.arguments]
         iri = expression.function.value
-        return self.calls.results(iri, VECTORISED[iri, len(arguments)], arguments)
+        return self.calls.columns.results(iri, VECTORISED[iri, len(arguments)], arguments)
 
     def _read(self, ids: pl.Series) -> Operands:
         """A column of terms as numbers and distributions."""
@@ -124,7 +125,9 @@ class Uncertain:
             except ExpressionError:
                 continue
             # A number that columns do not hold is still no distribution.
-            read.put(row, value if is_distribution(term) else float(value.mean), self.calls.shelf)
+            read.put(
+                row, value if is_distribution(term) else float(value.mean), self.calls.columns.shelf
+            )
         rows = pl.DataFrame({ID: ids.gather(open_rows)}).join(
             pl.DataFrame([distinct.alias(ID)]).with_row_index(_ROW),
             on=ID,

@@ -132,9 +132,11 @@ def normal_less_uniform(one: Normal, other: Uniform) -> Column:
     rise = np.maximum(high - mean, 0.0) - np.maximum(low - mean, 0.0)
     bulge = _bulge((high - mean) / deviation) - _bulge((low - mean) / deviation)
     exact = rise / width + deviation / width * bulge
-    middle, half = (low + width / 2)[..., None], (width / 2)[..., None]
-    points = (middle + half * _MANY - mean[..., None]) / deviation[..., None]
-    narrow = ndtr(points) @ _MANY_WEIGHTS / 2
+    # Point by point and not as a product of matrices, whose last digits depend on their sizes.
+    narrow = np.zeros_like(exact)
+    for point, weight in zip(_MANY.tolist(), _MANY_WEIGHTS.tolist(), strict=True):
+        x = low + width / 2 * (1 + point)
+        narrow = narrow + weight / 2 * ndtr((x - mean) / deviation)
     return np.asarray(np.where(width < _NARROW * deviation, narrow, exact))
 
 
