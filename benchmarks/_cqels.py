@@ -85,7 +85,7 @@ def encoded(found: Graph, triples: int, folder: Path) -> Store:
         found.write(path)
     data = StaticFiles([StaticFile(path)], folder / "encoded", SEED).current()
     store = Store(seed=SEED)
-    store.add_encoded(data.quads, data.terms)
+    store.use(data)
     return store
 
 

@@ -200,19 +200,19 @@ def adaptation(asked: argparse.Namespace, _folder: Path) -> Iterator[Flips]:
 
 
 def load(asked: argparse.Namespace, folder: Path) -> Iterator[Loaded]:
-    """Static data from a file, and again from the cache."""
+    """Static data from a file, again from the cache, and again when some triples have changed."""
     print(f"\nloading {asked.load:,} triples, and what is static of {', '.join(SINGLE)}")
     path, cache = written(asked.load, folder), folder / f"cache-{asked.load}"
     rmtree(cache, ignore_errors=True)
-    for _ in range(2):
-        each = loaded(path, cache, list(SINGLE))
-        tables = ", ".join(f"{shown(name)} {taken:.1f} s" for name, taken in each.computing.items())
-        source = "from the cache" if each.from_cache else "from the file"
+    for source in ("from the file", "from the cache", "changed"):
+        each = loaded(path, cache, list(SINGLE), asked.clock, refresh=source == "changed")
+        tables = ", ".join(f"{shown(name)} {taken:.2f} s" for name, taken in each.computing.items())
+        kept = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
         print(
             f"{source:14} {each.triples:,} triples:"
-            f" encoded {each.encoding:.1f} s, dictionary {each.learning:.1f} s, computed beforehand"
-            f" {tables}; {each.total:.1f} s in all, at most {each.peak:.1f} GB;"
-            f" load {os.getloadavg()[0]:.1f}",
+            f" encoded {each.encoding:.2f} s, dictionary {each.learning:.2f} s, computed beforehand"
+            f" {tables}; {each.total:.1f} s in all, at most {each.peak:.1f} GB,"
+            f" {kept / (1 << 30):.1f} GB kept; load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
         yield each

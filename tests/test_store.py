@@ -179,7 +179,6 @@ def test_a_crafted_collision_rejects_its_statement_only(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT ?s FROM SCHEMA <x:i> { ?s ?p ?o }",
         "SELECT (timestamp(?s) AS ?t) { ?s ?p ?o }",
         "SELECT * { SERVICE <http://ex/> [BUDGET 5] { ?s ?p ?o } }",
     ],

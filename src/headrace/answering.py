@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from headrace.background.config import ServiceConfig
@@ -21,15 +22,18 @@ def ask(
     graphs: list[str],
     services: ServiceConfig,
     timeout: float | None = None,
+    schemas: Sequence[tuple[str | None, Path]] = (),
 ) -> tuple[Answer, list[DataError]]:
     """The answer to a query over some files, and what of them could not be read."""
     with Store(services=services, timeout=timeout) as store:
         store.check(parsed)
+        for name, schema in schemas:
+            store.schemas.add(name, schema)
         problems = [problem for path in data for problem in store.load(path)]
         for each in graphs:
             name, file = _named_graph(each)
             problems += store.load(file, name)
-        return store.answer(parsed.query), problems
+        return store.answer(parsed.query, source=parsed.source), problems
 
 
 def _named_graph(text: str) -> tuple[str, Path]:

@@ -67,6 +67,10 @@ ServicePrivate = Annotated[
     list[str] | None,
     typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
 ]
+Schema = Annotated[
+    list[str] | None,
+    typer.Option("--schema", metavar="[IRI=]FILE", help="A schema, by its name; repeatable."),
+]
 
 
 class Format(StrEnum):
@@ -84,6 +88,8 @@ class Shown(StrEnum):
     OPERATORS = "operators"
     REWRITTEN = "rewritten"
     DENOTATIONAL = "denotational"
+    NETWORK = "network"
+    REDUCED = "reduced"
 
 
 @app.callback(invoke_without_command=True)
@@ -117,14 +123,20 @@ def interrupted(error: BaseException | None) -> bool:
 
 
 @app.command()
-def check(queries: Queries, dialect: Dialect = None, settings: Settings = None) -> None:
+def check(
+    queries: Queries, dialect: Dialect = None, settings: Settings = None, schema: Schema = None
+) -> None:
     """Parse and validate queries, and say which semantics they run with."""
-    from headrace.options import unsupported  # noqa: PLC0415
+    from headrace.options import parsed_query, schemas_of, unsupported  # noqa: PLC0415
 
     wrong = 0
+    with failing():
+        schemas = schemas_of(schema or [])
     for query in queries:
         try:
             parsed = parsed_query(query, dialect, settings)
+            if schemas is not None:
+                schemas.of(parsed.query, parsed.source)
         except (QueryError, SettingError) as error:
             wrong += 1
             typer.echo(f"{_label(error)}: {error}", err=True)
@@ -154,13 +166,25 @@ def explain(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     stream: Streams = None,
     static: Static = None,
+    schema: Schema = None,
+    why: Annotated[
+        str | None,
+        typer.Option(metavar="TRIPLE", help="Say from what in the data a triple follows."),
+    ] = None,
 ) -> None:
     """Show what a query means, how it is rewritten, what it costs over data, or a graph of it."""
     from headrace.explaining import Over, explained, write  # noqa: PLC0415
+    from headrace.options import parsed_query, settings_of  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(query, dialect, settings)
-        over = Over(tuple(stream or ()), tuple(static or ()), settings_of(settings or []))
+        over = Over(
+            tuple(stream or ()),
+            tuple(static or ()),
+            settings_of(settings or []),
+            tuple(schema or ()),
+            why,
+        )
         shown = explained(parsed, output.value, None if graph is None else graph.value, over)
         write(shown, out) if out else written(shown)
 
@@ -177,6 +201,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     queries: Queries,
     stream: Streams = None,
     static: Static = None,
+    schema: Schema = None,
     out: Annotated[
         list[str] | None,
         typer.Option(
@@ -216,6 +241,16 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             help="Metrics for Prometheus: a file, or a port of this machine; repeatable.",
         ),
     ] = None,
+    static_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where encoded static data are kept, for several runs."),
+    ] = None,
+    static_cache_size: Annotated[
+        float, typer.Option(metavar="GB", help="How much may be kept there.", min=0)
+    ] = 32,
+    static_in_memory: Annotated[
+        int, typer.Option(metavar="ROWS", help="Larger static tables are used on disk.", min=0)
+    ] = 50_000_000,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
     ] = False,
@@ -230,7 +265,12 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """Run continuous queries over streams, on Spark or in this process."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
     from headrace.launching import RunnerKind  # noqa: PLC0415
-    from headrace.options import static_file, streams_of  # noqa: PLC0415
+    from headrace.options import (  # noqa: PLC0415
+        named_file,
+        parsed_query,
+        settings_of,
+        streams_of,
+    )
     from headrace.progress import displaying  # noqa: PLC0415
     from headrace.running import Job, Voice, conclusion, run_job  # noqa: PLC0415
 
@@ -238,7 +278,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         job = Job(
             [parsed_query(each, dialect, settings) for each in queries],
             streams_of(stream or []),
-            [static_file(each) for each in static or []],
+            [named_file(each) for each in static or []],
             settings_of(settings or []),
             ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
             timeout,
@@ -253,6 +293,10 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             batch,
             interval,
             metrics or (),
+            [named_file(each) for each in schema or []],
+            static_cache,
+            round(static_cache_size * (1 << 30)),
+            static_in_memory,
         )
         shared = "-" in job.outs and sys.stdout.isatty()
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
@@ -308,17 +352,20 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
         float | None, typer.Option(help="Seconds after which the query is given up.", min=0)
     ] = None,
     service_private: ServicePrivate = None,
+    schema: Schema = None,
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
     from headrace.background.config import ServiceConfig  # noqa: PLC0415
+    from headrace.options import named_file, parsed_query  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(text, None, None)
         services = ServiceConfig(
             allow=tuple(service_allow or ()), private=tuple(service_private or ())
         )
-        answered, problems = ask(parsed, data or [], graph or [], services, timeout)
+        schemas = [named_file(each) for each in schema or []]
+        answered, problems = ask(parsed, data or [], graph or [], services, timeout, schemas)
         typer.echo(written(answered, output), nl=False)
         for problem in problems:
             typer.echo(f"not read: {problem}", err=True)
@@ -336,6 +383,14 @@ def doctor(
     repair: Annotated[
         bool, typer.Option("--repair", help="Take back its last batch, if that is damaged.")
     ] = False,
+    static_cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Say what is in a cache of static data instead."),
+    ] = None,
+    clean: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="Remove what was not used the longest, but for so much."),
+    ] = None,
 ) -> None:
     """Say whether this machine, or a checkpoint, is ready, and what to do where it is not."""
     if checkpoint is not None:
@@ -345,6 +400,13 @@ def doctor(
             raise typer.Exit(look(checkpoint, mend=repair))
     if repair:
         fail(SettingError("--repair needs --checkpoint DIR"))
+    if static_cache is not None:
+        from headrace.doctor.cache import main as count  # noqa: PLC0415
+
+        with failing():
+            raise typer.Exit(count(static_cache, clean))
+    if clean is not None:
+        fail(SettingError("--clean needs --static-cache DIR"))
     from headrace.doctor import main as examine  # noqa: PLC0415
 
     raise typer.Exit(examine(start_spark=spark))
@@ -373,60 +435,6 @@ def bench(
     sys.argv = [name, *(["--json", str(json_file)] if json_file else []), *context.args]
     sys.path.insert(0, str(folder))  # benchmarks share some modules
     runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
-
-
-def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
-    """A query that the command line names: a file, a text, or what standard input holds."""
-    from headrace.dialects import EXTENSIONS, parse  # noqa: PLC0415
-    from headrace.rewrite.optimise import check_names  # noqa: PLC0415
-
-    chosen = settings_of(settings or [])
-    check_names(key.removeprefix("rules.") for key in chosen if key.startswith("rules."))
-    if query == "-":
-        text = _decoded(sys.stdin.buffer.read(), "standard input")
-        return parse(text, dialect, name="standard input", settings=chosen)
-    path = Path(query)
-    if "{" in query or not query.strip() or (_is_text(query) and not path.exists()):
-        return parse(query, dialect, name="query", settings=chosen)
-    dialect = dialect or EXTENSIONS.get(path.suffix.lower())
-    return parse(_text_of(path), dialect, name=query, settings=chosen)
-
-
-def settings_of(pairs: list[str]) -> dict[str, str]:
-    """`--set` options as a mapping.
-
-    >>> settings_of(["bounds=[)", "t0=first"])
-    {'bounds': '[)', 't0': 'first'}
-    """
-    settings: dict[str, str] = {}
-    for pair in pairs:
-        # The name of a stream may hold an equals sign, a value does not.
-        split = pair.rpartition if pair.startswith("delay.") else pair.partition
-        key, found, value = split("=")
-        if not found:
-            raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")
-        settings[key.strip()] = value.strip()
-    return settings
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return _decoded(path.read_bytes(), str(path))
-    except OSError as error:
-        raise SettingError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SettingError(f"{name} is not UTF-8: {error.reason} at byte {error.start}") from None
-
-
-def _is_text(query: str) -> bool:
-    """Whether an argument without braces is a query: DESCRIBE <x> is a whole one."""
-    words = query.split()
-    return len(words) > 1 and words[0].upper() in {"DESCRIBE", "PREFIX", "BASE"}
 
 
 def summary(parsed: Parsed) -> str:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import polars as pl
-
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
 from headrace.ingest.receiving import Receiver
@@ -27,6 +25,7 @@ from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
 from headrace.rdf.timestamps import SAID_TIME
+from headrace.reasoning.tables import Tables
 from headrace.sinks.base import Sink
 
 _LOOK: Final = 0.2
@@ -45,6 +44,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     live: bool = False,
     partitions: int = 1,
     allowed: Allowed | None = None,
+    tables: Tables | None = None,
 ) -> Setup:
     """What a pipeline runs.
 
@@ -59,9 +59,11 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live: whether empty windows are reported up to the watermark.
         partitions: in how many parts queries are evaluated that can be.
         allowed: what the evaluation in a part may use.
+        tables: what follows from statements, where the queries have a schema.
     """
     decodings = {
-        iri: _decoding(deployment, plans, iri, sources) for iri, sources in streams.items()
+        iri: replace(_decoding(deployment, plans, iri, sources), tables=tables)
+        for iri, sources in streams.items()
     }
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
@@ -211,12 +213,12 @@ def version_of(static: Quads) -> str:
 class Refreshing:
     """What queries share, with the static data as they are whenever it is asked for."""
 
-    def __init__(self, around: Around, statements: Callable[[], pl.DataFrame]) -> None:
+    def __init__(self, around: Around, statements: Callable[[], Quads]) -> None:
         """Begin with what there is.
 
         Args:
             around: what they share.
-            statements: the static data; the same frame as before if nothing was added.
+            statements: the static data; the same as before if nothing was added.
         """
         self._around = around
         self._statements = statements
@@ -225,7 +227,7 @@ class Refreshing:
     def __call__(self) -> tuple[str, Around]:
         """The version of the static data, and all that is shared."""
         statements = self._statements()
-        if self._around.static.frame is not statements:
-            self._around = replace(self._around, static=Quads(statements))
+        if self._around.static is not statements:
+            self._around = replace(self._around, static=statements)
             self._version = version_of(self._around.static)
         return self._version, self._around

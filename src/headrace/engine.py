@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headrace.algebra.operators import Service
 from headrace.background.config import ServiceConfig
-from headrace.background.errors import ServiceError
 from headrace.deploying import Refreshing, setup_of
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
@@ -30,11 +28,10 @@ from headrace.inline import (
 )
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
-from headrace.kernel.evaluation import Around, InstantError
+from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.overload import Paces, check_live
 from headrace.kernel.reports import Report
-from headrace.kernel.solutions import Solutions
 from headrace.kernel.step import Kernel, Results
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, runner_kind, work
 from headrace.pipeline.batches import Batches
@@ -48,6 +45,7 @@ from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
 from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
+from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
 from headrace.sources import files_named, interleaved
 from headrace.store import Store
@@ -83,6 +81,7 @@ class Engine:
         clock: Callable[[], int] | None = _now,
         checkpoint: str | Path | None = None,
         seed: int = 0,
+        schema: GivenSchema = None,
     ) -> None:
         """Start with no streams and no queries.
 
@@ -97,6 +96,8 @@ class Engine:
                 whether steps take too long.
             checkpoint: the directory where `run` keeps how far it has come.
             seed: of the ids of terms; with a checkpoint, the seed is that of the checkpoint.
+            schema: what queries read their data under: a file, statements, or several of them by
+                the names that FROM SCHEMA has for them.
 
         Raises:
             HeadraceError: the checkpoint cannot be used.
@@ -106,7 +107,8 @@ class Engine:
         if self.checkpoint is not None:
             with open_deployment(self.checkpoint) as deployment:
                 seed = deployment.seed
-        self.static = Store(services=services, functions=functions, seed=seed)
+        self.static = Store(services=services, functions=functions, seed=seed, schema=schema)
+        self.entailing = Entailing(self.static.dictionary)
         self.live = live
         self._clock = clock if live else None
         self._max_rows = max_rows
@@ -197,13 +199,17 @@ class Engine:
         if self._clock is None:
             check_live(plan)
         self._fitting.check_name(plan, self._streams)
+        self._fitting.check_schema(plan)
         self._fitting.check_circle(plan, map(self._plan, self._queries.values()))
         if self._runner is not None:
             self._fitting.check_streams(plan, self._streams)
             self._take_in()  # so that it sees nothing of what has come before
+        self.entailing.add(plan, self.static.schemas.of(parsed.query, parsed.source))
+        if self._runner is not None:
             self._runner.kernel.register(plan)
         self._queries[name] = query
         self._fitting.add(plan)
+        self.static.schemas.is_fixed = True
         return query
 
     def remove(self, name: str) -> None:
@@ -221,6 +227,7 @@ class Engine:
         if self._runner is not None:
             self._take_in()
             self._runner.kernel.remove(name)
+        self.entailing.remove(name)
         self._queries.pop(name).end()
 
     def _take_in(self) -> None:
@@ -240,9 +247,11 @@ class Engine:
             names = {each.value for each in (*read, *streams) if isinstance(each, Iri)}
             known = ((iri, self._streams[iri].delay) for iri in names if iri in self._streams)
             delays = {iri: delay for iri, delay in known if delay is not None}
-        make = partial(make_plan, rewriting=self._templates)
+        schema = self.static.schemas.of(parsed.query, parsed.source)
+        under = "" if schema is None else schema.digest
+        make = partial(make_plan, rewriting=self._templates, schema=under)
         return query.planned(
-            (streams, tuple(sorted(delays.items()))),
+            (streams, tuple(sorted(delays.items())), under),
             lambda: make(parsed.query, query.name, streams, delays, parsed.source),
         )
 
@@ -283,21 +292,12 @@ class Engine:
 
     def around(self) -> Around:
         """What its queries share."""
-        services = self.static.services()
+        around = self.static.around(self._max_rows, self._timeout)
+        return replace(around, static=self._statements(), tables=self.entailing.tables())
 
-        def ask(service: Service, solutions: Solutions) -> Solutions:
-            try:
-                return services(service, solutions)
-            except ServiceError as error:
-                raise InstantError(str(error)) from error
-
-        def budget() -> Budget:
-            deadline = None if self._timeout is None else time.monotonic() + self._timeout
-            return Budget(self._max_rows, deadline, time.monotonic)
-
-        return Around(
-            self.static.dictionary, Quads(self.static.quads), ask, self.static.functions, budget
-        )
+    def _statements(self) -> Quads:
+        """The static data, with what follows from them."""
+        return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
         """Make ready to run, and refuse a query that reads a stream which nobody has declared."""
@@ -378,7 +378,7 @@ class Engine:
             deployment = stack.enter_context(
                 open_deployment(Path(folder), self.static.dictionary.seed)
             )
-            around = Refreshing(self.around(), lambda: self.static.quads)
+            around = Refreshing(self.around(), self._statements)
             sink = ReportSink(self._deliver)
             setup = setup_of(
                 deployment,
@@ -389,6 +389,7 @@ class Engine:
                 clock=self._clock,
                 live=self.live,
                 partitions=partitions,
+                tables=self.entailing.tables(),
                 allowed=Allowed(
                     deployment.seed,
                     functions=self.static.functions,
@@ -432,10 +433,12 @@ class Engine:
         self.runner.forget()
 
     def _refresh(self) -> None:
-        """Take over static data that have been added since the last step."""
-        kernel = self.runner.kernel
-        if kernel.around.static.frame is not self.static.quads:
-            kernel.around = replace(kernel.around, static=Quads(self.static.quads))
+        """Take over static data and queries that have been added since the last step."""
+        kernel, statements, tables = self.runner.kernel, self._statements(), self.entailing.tables()
+        if kernel.around.static is not statements:
+            kernel.around = replace(kernel.around, static=statements)
+        if kernel.around.tables is not tables:
+            kernel.around = replace(kernel.around, tables=tables)
 
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""

@@ -18,6 +18,7 @@ class Fitting:
         """Begin with no queries."""
         self._makers: dict[str, str] = {}
         self._readers: dict[Iri, Plan] = {}
+        self._schemas: dict[str, dict[str, None]] = {}
 
     def makes(self, iri: str) -> bool:
         """Whether a stream is what a query makes."""
@@ -38,6 +39,20 @@ class Fitting:
             raise SettingError(
                 f"'{plan.name}' makes stream <{iri}>, which is declared {by} already"
             )
+
+    def check_schema(self, plan: Plan) -> None:
+        """Refuse a query that reads its data under another schema than the others.
+
+        Raises:
+            SettingError: naming one of them.
+        """
+        for schema, others in self._schemas.items():
+            if schema != plan.schema and others:
+                other = next(iter(others))
+                raise SettingError(
+                    f"'{plan.name}' and '{other}' read their data under different schemas, which "
+                    "holds for all queries of a run; run them apart, or give both the same schema"
+                )
 
     def check_circle(self, plan: Plan, others: Iterator[Plan]) -> None:
         """Refuse a query that reads itself; only one that others can read may do so.
@@ -67,6 +82,7 @@ class Fitting:
 
     def add(self, plan: Plan) -> None:
         """Take a query in that fits."""
+        self._schemas.setdefault(plan.schema, {})[plan.name] = None
         if plan.stream is not None:
             self._makers[plan.stream.value] = plan.name
 
@@ -76,11 +92,14 @@ class Fitting:
         Raises:
             SettingError: another one reads what it makes.
         """
+        readers = self._schemas.get(plan.schema, {})
         if plan.stream is None:
+            readers.pop(plan.name, None)
             return
         reader = next((each.name for each in others if plan.stream in each.streams), None)
         if reader is not None:
             raise SettingError(f"'{reader}' reads what '{plan.name}' makes; remove that one first")
+        readers.pop(plan.name, None)
         del self._makers[plan.stream.value]
 
 

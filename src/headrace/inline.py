@@ -22,6 +22,7 @@ from headrace.kernel.columns import (
     TIME,
 )
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.overload import Paces
@@ -35,6 +36,7 @@ from headrace.rdf.options import DEFAULT_OPTIONS, ReadOptions
 from headrace.rdf.scopes import Scope
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.terms import Iri, Quad
+from headrace.reasoning.tables import Tables
 
 LOG: Final = logging.getLogger("headrace")
 """Where a run in this process says what is not wrong, but should be known."""
@@ -264,11 +266,14 @@ class StreamFeed:
 
     # -- what goes on ----------------------------------------------------------------------
 
-    def arrivals(self) -> Arrivals:
-        """What has come since the last step."""
+    def arrivals(self, tables: Tables | None = None) -> Arrivals:
+        """What has come since the last step, with what follows from it by some tables."""
         pending, self.pending = self.pending, []
         statements = pl.concat(pending) if pending else ARRIVALS.to_frame()
-        return Arrivals(statements, self.high)
+        if tables is None:
+            return Arrivals(statements, self.high)
+        statements, elements = with_entailed(statements, tables, self.dictionary)
+        return Arrivals(statements, self.high, elements)
 
     def decoded(self, statements: pl.DataFrame) -> Iterator[tuple[int, Element]]:
         """Statements of columns as elements, with their positions."""
@@ -355,6 +360,12 @@ class InlineRunner:
         feed.heard = None if self.clock is None else self.clock()
         self._position += feed.push_data(data, form, self._position, at)
 
+    def push_columns(self, feed: StreamFeed, read: TimedColumns) -> None:
+        """Take elements that have been read."""
+        feed.heard = None if self.clock is None else self.clock()
+        feed.push_columns(read, self._position)
+        self._position += read.elements.height
+
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
@@ -383,7 +394,8 @@ class InlineRunner:
     def _batch(self) -> dict[Iri, Arrivals]:
         """What has come since the last step."""
         self._position = 0
-        return {stream: feed.arrivals() for stream, feed in self.feeds.items()}
+        tables = self.kernel.around.tables
+        return {stream: feed.arrivals(tables) for stream, feed in self.feeds.items()}
 
     def _pass_over_idle(self) -> None:
         """Move a stream that has been silent for too long on to where the others are."""
@@ -409,7 +421,8 @@ class InlineRunner:
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:
-                elements = [element for _, element in feed.decoded(statements)]
+                as_came = stated(statements, self.kernel.logs[stream].elements)
+                elements = [element for _, element in feed.decoded(as_came)]
                 feed.late += len(elements)
                 self.late += [LateElement(stream.value, element) for element in elements]
         return results

@@ -16,6 +16,7 @@ from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.messages import TopicSource
 from headrace.pipeline.static import StaticPiece
+from headrace.pipeline.static_parts import Tasks
 from headrace.pipeline.stopping import stopping
 from headrace.pipeline.streams import Declared, Sources
 
@@ -74,6 +75,10 @@ class Runner(Protocol):
 
     def encode(self, pieces: Sequence[StaticPiece]) -> None:
         """Have static data encoded."""
+
+    @property
+    def tasks(self) -> Tasks | None:
+        """Who solves static patterns in parts, if there are others."""
 
 
 def work(

@@ -10,7 +10,7 @@ from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.kernel.columns import PREDICATE
 from headrace.kernel.routes import route_lines
-from headrace.options import static_file, streams_of
+from headrace.options import named_file, streams_of
 from headrace.planning.estimates import Counts
 from headrace.planning.explain import Run, Seen
 from headrace.rdf.terms import Iri
@@ -19,7 +19,11 @@ from headrace.store import Store
 
 
 def observed(
-    parsed: Parsed, streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]
+    parsed: Parsed,
+    streams: Sequence[str],
+    static: Sequence[str],
+    settings: Mapping[str, str],
+    schemas: Sequence[str] = (),
 ) -> Run:
     """Run a query over all there is, in this process; count static data if there is no stream.
 
@@ -28,11 +32,12 @@ def observed(
         streams: what it reads, as the option `--stream` has it.
         static: static data, as the option `--static` has them.
         settings: those of the run.
+        schemas: what it reads its data under, as the option `--schema` has them.
 
     Raises:
         HeadraceError: it cannot be run so.
     """
-    engine = _made(streams, static, settings)
+    engine = _made(streams, static, settings, schemas)
     counts = _counted(engine.static)
     if not streams:
         return Run(optimised(parsed.query), counts=counts)
@@ -50,7 +55,7 @@ def observed(
     routes = list[str]()
     if plan.matching.cores and isinstance(plan.semantics.report, OnArrival):
         # Who looks at each operator has windows looked at as a whole: once more, by what is new.
-        again = _made(streams, static, settings)
+        again = _made(streams, static, settings, schemas)
         again.register_parsed(parsed)
         again.run(once=True)
         [query] = again.runner.kernel.queries
@@ -58,9 +63,15 @@ def observed(
     return Run(plan.pattern, seen, counts, tuple(_noticed(engine)), tuple(routes))
 
 
-def _made(streams: Sequence[str], static: Sequence[str], settings: Mapping[str, str]) -> Engine:
+def _made(
+    streams: Sequence[str],
+    static: Sequence[str],
+    settings: Mapping[str, str],
+    schemas: Sequence[str] = (),
+) -> Engine:
     engine = Engine(settings=settings)
-    for graph, path in map(static_file, static):
+    engine.static.schemas.declare(list(map(named_file, schemas)), (), ())
+    for graph, path in map(named_file, static):
         engine.static.load(path, graph)
     for iri, sources in streams_of(list(streams)).items():
         engine.stream(iri, source=sources)

@@ -1,14 +1,19 @@
-"""What `headrace run` is told about streams and static data, as users write it."""
+"""What commands are told about queries, streams, static data and schemas, as users write it."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace.algebra.expressions import FunctionCall
 from headrace.algebra.walk import everywhere, expressions, parts
-from headrace.dialects import Parsed
+from headrace.dialects import EXTENSIONS, Parsed, parse
 from headrace.errors import QueryError, SettingError
+
+if TYPE_CHECKING:
+    from headrace.schemas import Schemas
 
 
 def streams_of(options: list[str]) -> dict[str, list[str]]:
@@ -33,8 +38,8 @@ def _named_source(text: str) -> tuple[str, str]:
     raise SettingError(f"expected --stream IRI=SOURCE, found '{text}'")
 
 
-def static_file(text: str) -> tuple[str | None, Path]:
-    """`--static [IRI=]FILE`: the graph, if there is one, and the file."""
+def named_file(text: str) -> tuple[str | None, Path]:
+    """`--static [IRI=]FILE`, `--schema [IRI=]FILE`: the name, if there is one, and the file."""
     if Path(text).exists() or "=" not in text:
         return None, Path(text)
     name, _, file = text.rpartition("=")
@@ -59,3 +64,71 @@ def unsupported(parsed: Parsed) -> str | None:
     except SettingError as error:
         return f"it cannot be run so: {error}"
     return None
+
+
+def schemas_of(options: list[str]) -> Schemas | None:
+    """The schemas that `--schema` declares, if there are any.
+
+    Raises:
+        SettingError: one cannot be read.
+    """
+    if not options:
+        return None
+    from headrace.schemas import Schemas  # noqa: PLC0415 - it takes time to load
+
+    schemas = Schemas()
+    schemas.declare(list(map(named_file, options)), (), ())
+    return schemas
+
+
+def parsed_query(query: str, dialect: str | None, settings: list[str] | None) -> Parsed:
+    """A query that the command line names: a file, a text, or what standard input holds."""
+    from headrace.rewrite.optimise import check_names  # noqa: PLC0415 - it takes time to load
+
+    chosen = settings_of(settings or [])
+    check_names(key.removeprefix("rules.") for key in chosen if key.startswith("rules."))
+    if query == "-":
+        text = _decoded(sys.stdin.buffer.read(), "standard input")
+        return parse(text, dialect, name="standard input", settings=chosen)
+    path = Path(query)
+    if "{" in query or not query.strip() or (_is_text(query) and not path.exists()):
+        return parse(query, dialect, name="query", settings=chosen)
+    dialect = dialect or EXTENSIONS.get(path.suffix.lower())
+    return parse(_text_of(path), dialect, name=query, settings=chosen)
+
+
+def settings_of(pairs: list[str]) -> dict[str, str]:
+    """`--set` options as a mapping.
+
+    >>> settings_of(["bounds=[)", "t0=first"])
+    {'bounds': '[)', 't0': 'first'}
+    """
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        # The name of a stream may hold an equals sign, a value does not.
+        split = pair.rpartition if pair.startswith("delay.") else pair.partition
+        key, found, value = split("=")
+        if not found:
+            raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return _decoded(path.read_bytes(), str(path))
+    except OSError as error:
+        raise SettingError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{name} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _is_text(query: str) -> bool:
+    """Whether an argument without braces is a query: DESCRIBE <x> is a whole one."""
+    words = query.split()
+    return len(words) > 1 and words[0].upper() in {"DESCRIBE", "PREFIX", "BASE"}

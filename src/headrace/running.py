@@ -24,6 +24,8 @@ from headrace.kernel.overload import Paces
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
+from headrace.pipeline.keeper import MOST_IN_MEMORY, Cache
+from headrace.pipeline.kept import MOST_BYTES
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Watch, figures_of, measuring
@@ -31,7 +33,7 @@ from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
-from headrace.pipeline.static import StaticFile, StaticFiles
+from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
 from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
 from headrace.pipeline.tables import unwritable
 from headrace.planning.plan import Plan
@@ -62,6 +64,12 @@ class Job:
         pieces: how many pieces of files a batch takes; no limit if zero.
         interval: seconds from batch to batch, in a run that does not end.
         metrics: where metrics can be seen: files, or ports of this machine.
+        schemas: files of the schema that queries read their data under, and of those that FROM
+            SCHEMA names.
+        static_cache: where static data are kept, and what follows from them; with the run if not
+            given.
+        static_bytes: how much of it.
+        static_in_memory: static tables of more rows than these are looked up on disk.
     """
 
     queries: Sequence[Parsed]
@@ -81,6 +89,16 @@ class Job:
     pieces: int = 8
     interval: float = INTERVAL
     metrics: Sequence[str] = ()
+    schemas: Sequence[tuple[str | None, Path]] = ()
+    static_cache: Path | None = None
+    static_bytes: int = MOST_BYTES
+    static_in_memory: int = MOST_IN_MEMORY
+
+    def cache(self, own: Path) -> Cache:
+        """Where static data are kept, if not in a folder of the run's own."""
+        return Cache(
+            self.static_cache or own, self.static_bytes, most_in_memory=self.static_in_memory
+        )
 
     def sources(self) -> dict[str, list[Declared]]:
         """What each stream is read from."""
@@ -145,17 +163,18 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         sources = job.sources()
         _check_sources(job, sources)
-        deployment = stack.enter_context(open_deployment(directory))
+        seed = None if job.static_cache is None else job.cache(job.static_cache).seed()
+        deployment = stack.enter_context(open_deployment(directory, seed))
         engine = prepared(job, deployment.seed)
         static = StaticFiles(
             [StaticFile(path, graph) for graph, path in job.static],
-            deployment.layout.static,
+            job.cache(deployment.layout.static),
             deployment.seed,
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
         hearing = _Hearing(deployment.layout, voice, watchers, plans)
-        around = _Around(engine.around(), static, voice.note)
+        around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
         hearing.at_work = True
@@ -163,7 +182,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             voice.note(note)
 
         def ready(runner: Runner) -> None:
-            static.encode = runner.encode
+            static.encode, static.tasks = runner.encode, runner.tasks
             for note in notes(job, static):
                 voice.note(note)
 
@@ -230,6 +249,8 @@ def prepared(job: Job, seed: int = 0) -> Engine:
         live=not job.once,
         seed=seed,
     )
+    queries = (parsed.query for parsed in job.queries)
+    engine.static.schemas.declare(job.schemas, job.static, queries)
     for iri in job.streams:
         engine.stream(iri)
     for number, parsed in enumerate(job.queries, 1):
@@ -241,25 +262,47 @@ def prepared(job: Job, seed: int = 0) -> Engine:
 class _Around:
     """What queries share, with the static data as they are when a batch begins."""
 
-    def __init__(self, around: Around, static: StaticFiles, note: Callable[[str], None]) -> None:
-        self._around = around
+    def __init__(self, engine: Engine, static: StaticFiles, note: Callable[[str], None]) -> None:
+        self._around = engine.around()
+        self._entailing = engine.entailing
         self._static = static
         self._note = note
         self._version = ""
         self._problem: str | None = None
+        self._unkept: str | None = None
 
     def __call__(self) -> tuple[str, Around]:
         found = self._static.current()
         if self._static.problem != self._problem:
             self._problem = self._static.problem
             self._note(self._problem or "static data can be read again")
+        unkept = self._static.cache.tables.problem
+        if unkept is not None and unkept != self._unkept:
+            self._note(unkept)
+        self._unkept = unkept
         if found.version != self._version:
             if self._version:
                 self._note(f"static data have changed: {found.quads.height:,} statements now")
-            self._around.dictionary.learn(found.terms)
-            self._around = replace(self._around, static=Quads(found.quads))
+            lasting = self._around.dictionary.adopt(found.terms)
+            static = self._under_schema(found) or found.statements(lasting=lasting)
+            self._around = replace(self._around, static=static)
             self._version = found.version
-        return self._version, self._around
+        tables = self._around.tables
+        under = "" if tables is None else f"-{tables.digest}"
+        return f"{self._version}{under}", self._around
+
+    def _under_schema(self, found: StaticData) -> Quads | None:
+        """Static data with what follows from them under a schema, if there is one."""
+        tables = self._around.tables
+        entailed = self._entailing.with_entailed(found.quads)
+        if entailed is found.quads:
+            return None
+        if tables is None or found.keeper is None:
+            return Quads(entailed)
+        keeper = found.keeper.under(tables.digest)
+        if self._version:
+            keeper.follow(self._around.static)
+        return Quads(entailed, keeper=keeper)
 
 
 def notes(job: Job, static: StaticFiles) -> Iterator[str]:
@@ -303,6 +346,7 @@ def _setup(
         clock=None if job.once else _now,
         live=not job.once,
         partitions=job.partitions,
+        tables=engine.entailing.tables(),
         allowed=Allowed(deployment.seed, functions=engine.static.functions, seconds=job.timeout),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import polars as pl
 
@@ -17,16 +17,23 @@ from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
+from headrace.background.errors import ServiceError
 from headrace.background.services import Services
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, SettingError, UnsupportedError
+from headrace.errors import DataError, SettingError, Source, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import GRAPH, QUADS
+from headrace.kernel.columns import GRAPH, QUADS, STATEMENT
+from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import all_entailed
+from headrace.kernel.evaluation import Around, InstantError
+from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.pipeline.static import StaticData
+from headrace.planning.entailing import asked_by
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
@@ -34,6 +41,14 @@ from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Literal, Quad
 from headrace.rdf.vocabulary import XSD_DATE_TIME
+from headrace.reasoning.effects import effects_of
+from headrace.reasoning.reduction import Asked
+from headrace.reasoning.schema import Schema
+from headrace.reasoning.tables import compiled
+from headrace.schemas import GivenSchema, Schemas
+
+_MOST_KNOWN: Final = 8
+"""What follows from the data is remembered for so many sets of what queries ask for."""
 
 
 class Store:
@@ -53,6 +68,7 @@ class Store:
         max_rows: int = Budget().rows,
         timeout: float | None = None,
         seed: int = 0,
+        schema: GivenSchema = None,
     ) -> None:
         """Start empty.
 
@@ -62,14 +78,18 @@ class Store:
             max_rows: how many rows any part of a query may make.
             timeout: how many seconds a query may take.
             seed: of the ids of its terms.
+            schema: what queries read the data under, or schemas by the names that FROM SCHEMA
+                has for them; a static graph may be named so too.
         """
+        self.schemas = Schemas(schema, self.graph)
         self._dictionary = Dictionary(seed)
-        self._quads = QUADS.to_frame()
+        self._statements = Quads(QUADS.to_frame())
         self._client = EndpointClient(services or ServiceConfig())
         self._functions = functions or Functions()
         self._max_rows = max_rows
         self._timeout = timeout
         self._files = 0
+        self._known: dict[tuple[str, Asked], tuple[pl.DataFrame, pl.DataFrame]] = {}
 
     def __enter__(self) -> Self:
         """Use it until the end of the block."""
@@ -92,7 +112,12 @@ class Store:
     @property
     def quads(self) -> pl.DataFrame:
         """Its statements as columns of ids."""
-        return self._quads
+        return self._statements.frame
+
+    @property
+    def statements(self) -> Quads:
+        """Its statements as patterns are matched against them."""
+        return self._statements
 
     @property
     def functions(self) -> Functions:
@@ -103,9 +128,30 @@ class Store:
         """How SERVICE is asked."""
         return Services(self._client, self._dictionary)
 
+    def around(self, max_rows: int, timeout: float | None) -> Around:
+        """What continuous queries over its data share.
+
+        Args:
+            max_rows: how many rows any part of an evaluation may make.
+            timeout: how many seconds an evaluation may take.
+        """
+        services = self.services()
+
+        def ask(service: Service, solutions: Solutions) -> Solutions:
+            try:
+                return services(service, solutions)
+            except ServiceError as error:
+                raise InstantError(str(error)) from error
+
+        def budget() -> Budget:
+            deadline = None if timeout is None else time.monotonic() + timeout
+            return Budget(max_rows, deadline, time.monotonic)
+
+        return Around(self._dictionary, self._statements, ask, self._functions, budget)
+
     def __len__(self) -> int:
         """How many statements there are."""
-        return self._quads.height
+        return self.quads.height
 
     def load(self, path: Path | str, graph: str | None = None) -> list[DataError]:
         """Load a file into the default graph or a named one; what cannot be read is returned.
@@ -142,21 +188,40 @@ class Store:
         self.add(placed, errors.append)
         return errors
 
+    def graph(self, name: Iri) -> list[Quad]:
+        """The statements of a named graph."""
+        found = self.quads.filter(pl.col(GRAPH) == self._dictionary.encode(name))
+        terms = [self._dictionary.terms(found[place]) for place in STATEMENT]
+        return [
+            Quad(subject, predicate, object_, graph)
+            for graph, subject, predicate, object_ in zip(*terms, strict=True)
+        ]
+
     def has_graph(self, name: str) -> bool:
         """Whether there is a statement in a named graph."""
-        return self._dictionary.encode(Iri(name)) in self._quads[GRAPH]
+        return self._dictionary.encode(Iri(name)) in self.quads[GRAPH]
 
     def add(self, quads: Iterable[Quad], on_error: OnError = None) -> None:
         """Add statements; one that cannot be told from another is an error, or only reported."""
         new = self._dictionary.encode_quads(quads, on_error)
-        self._quads = pl.concat([self._quads, new]).unique(maintain_order=True)
+        self._take(new)
 
     def add_encoded(self, quads: pl.DataFrame, terms: pl.DataFrame) -> None:
         """Add statements as columns of ids of its seed, and the terms that they stand for."""
         self._dictionary.learn(terms)
-        new = quads.select(*QUADS)
-        both = new if self._quads.is_empty() else pl.concat([self._quads, new])
-        self._quads = both.unique(maintain_order=True)
+        self._take(quads.select(*QUADS))
+
+    def _take(self, new: pl.DataFrame) -> None:
+        both = new if self.quads.is_empty() else pl.concat([self.quads, new])
+        self._statements = Quads(both.unique(maintain_order=True))
+
+    def use(self, data: StaticData) -> None:
+        """Have encoded data of its seed in place of all that was there, where they lie.
+
+        What follows from them is kept with them, until something else is added.
+        """
+        lasting = self._dictionary.adopt(data.terms)
+        self._statements = data.statements(lasting=lasting)
 
     def query(self, text: str, *, base: str | None = None, now: datetime | None = None) -> Answer:
         """Answer a SPARQL query.
@@ -168,14 +233,14 @@ class Store:
         """
         parsed = parse(text, base=base)
         self.check(parsed)
-        return self.answer(parsed.query, now=now)
+        return self.answer(parsed.query, now=now, source=parsed.source)
 
     def check(self, parsed: Parsed) -> None:
         """Refuse what a store cannot do, rather than answer as if it were not there.
 
         Raises:
-            UnsupportedError: the query reads a stream or a schema, gives a SERVICE a budget, asks
-                for timestamps, or calls a function that nobody has registered.
+            UnsupportedError: the query reads a stream, gives a SERVICE a budget, asks for
+                timestamps, or calls a function that nobody has registered.
         """
         query, source = parsed.query, parsed.source
         if query.is_continuous:
@@ -186,8 +251,6 @@ class Store:
                 where,
                 hint="run it with `headrace run`, or register it with headrace.Engine",
             )
-        if query.dataset.schemas:
-            raise UnsupportedError("FROM SCHEMA is not supported here yet", source)
         for operator in everywhere(query.pattern):
             if isinstance(operator, Service) and operator.budget is not None:
                 problem = "a SERVICE with a budget is not supported here yet"
@@ -213,8 +276,26 @@ class Store:
                     if problem is not None and isinstance(part, FunctionCall):
                         raise UnsupportedError(problem, parsed.source, part.span)
 
-    def answer(self, query: Query, *, now: datetime | None = None) -> Answer:
-        """Answer a query that has been parsed."""
+    def _under(self, schema: Schema | None, query: Query) -> pl.DataFrame:
+        """The statements with what follows from them, as far as a query asks for it."""
+        if schema is None:
+            return self.quads
+        key = (schema.digest, asked_by(query.pattern, query.form))
+        if key not in self._known or self._known[key][0] is not self.quads:
+            tables = compiled(effects_of(schema, key[1]), self._dictionary.seed)
+            found = self.quads
+            if tables is not None:
+                found = all_entailed(found, tables, self._dictionary)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = (self.quads, found)
+        return self._known[key][1]
+
+    def answer(
+        self, query: Query, *, now: datetime | None = None, source: Source | None = None
+    ) -> Answer:
+        """Answer a query that has been parsed; its text is for errors."""
+        quads = self._under(self.schemas.of(query, source), query)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
@@ -227,4 +308,4 @@ class Store:
             moment=lambda _instant: stamp,
             service=self.services(),
         )
-        return answer(query, self._quads, around)
+        return answer(query, quads, around)

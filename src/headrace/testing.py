@@ -43,6 +43,7 @@ def play(  # noqa: PLR0913 - each is a part of the script
     streams: Mapping[str, str],
     *,
     static: Mapping[str | None, str] | None = None,
+    schemas: Mapping[str | None, str] | None = None,
     settings: Mapping[str, str] | None = None,
     delays: Mapping[str, str] | None = None,
     batches: Batches = None,
@@ -60,6 +61,7 @@ def play(  # noqa: PLR0913 - each is a part of the script
         queries: texts, by name if they have one.
         streams: timed N-Quads of each stream.
         static: Turtle of the default graph (`None`) and of named graphs.
+        schemas: Turtle of the schema of all queries (`None`), and of those that they name.
         settings: what `--set` takes.
         delays: how far each stream may be out of order.
         batches: how the streams are cut into steps. An element is never cut.
@@ -69,6 +71,8 @@ def play(  # noqa: PLR0913 - each is a part of the script
     """
     # A script has its own time: what is far ahead of it is not far ahead of the clock.
     engine = Engine(settings=settings, live=live, clock=None)
+    for schema, text in (schemas or {}).items():
+        engine.static.schemas.add(schema, read(text, Format.TURTLE, scope=Scope("schema")))
     for graph, text in (static or {}).items():
         engine.static.add(static_quads(text, graph))
     for iri in streams:

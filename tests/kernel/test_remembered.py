@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from headrace import Engine
+from headrace.kernel.columns import QUADS
 from headrace.kernel.data import Quads
 from headrace.rdf.ids import TermId
 
@@ -79,3 +80,16 @@ def test_a_new_version_is_looked_at_anew() -> None:
         ["<x:a>"],
         ["<x:b>"],
     ]
+
+
+def test_statements_in_any_order_are_found_by_their_predicates() -> None:
+    frame = pl.DataFrame(
+        [(None, each, each % 3, each) for each in range(60_000)],
+        schema=QUADS,
+        orient="row",
+    )
+    for quads in (Quads(frame), Quads(frame.sort("predicate", maintain_order=True))):
+        assert quads.is_indexed
+        for predicate in range(4):
+            expected = frame.filter(pl.col("predicate") == predicate)
+            assert quads.with_predicate(TermId(predicate)).equals(expected)

@@ -56,7 +56,8 @@ def in_groups() -> list[list[Scenario]]:
     groups: dict[object, list[Scenario]] = {}
     for each in every_scenario():
         alone = each.name if _must_be_alone(each) else None
-        groups.setdefault((each.live, repr(each.static), alone), []).append(each)
+        given = (each.live, repr(each.static), repr(each.schemas), alone)
+        groups.setdefault(given, []).append(each)
     return list(groups.values())
 
 
@@ -152,6 +153,7 @@ class Deployed:
             outlets=[ListOutlet(self.told)],
             live=self.scenarios[0].live,
             partitions=self.partitions,
+            tables=around.tables,
         )
         return Batches(deployment, setup)
 
@@ -178,6 +180,8 @@ class Deployed:
     def _engine(self, deployment: Deployment) -> Engine:
         first = self.scenarios[0]
         engine = Engine(live=first.live, clock=None, seed=deployment.seed)
+        for schema, text in first.schemas.items():
+            engine.static.schemas.add(schema, read(text, Format.TURTLE))
         for graph, text in first.static.items():
             name = None if graph is None else Iri(graph)
             engine.static.add(replace(quad, graph=name) for quad in read(text, Format.TURTLE))

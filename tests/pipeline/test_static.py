@@ -98,7 +98,7 @@ def test_what_is_encoded_is_not_encoded_again(files: list[StaticFile], tmp_path:
 def test_a_file_that_changes_is_a_new_version(
     files: list[StaticFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(static, "_LOOK", 0)
+    monkeypatch.setattr(static, "LOOK", 0)
     watched = StaticFiles(files, tmp_path / "static", seed=7)
     first = watched.current()
     assert watched.current() is first

@@ -187,6 +187,24 @@ def _atom(value: object) -> str:
             raise NotationError(f"the notation has no form for {value!r}")
 
 
+def numbered(text: str) -> tuple[str, dict[str, int]]:
+    """A text with numbers for the names of its variables, and which name has which.
+
+    >>> numbered('(project (bgp [(triple ?b <x:?b> "?a")]) [?b])')
+    ('(project (bgp [(triple ?0 <x:?b> "?a")]) [?0])', {'b': 0})
+    """
+    numbers: dict[str, int] = {}
+
+    def changed(token: re.Match[str]) -> str:
+        variable = token["variable"]
+        if variable is None:
+            return token[0]
+        number = numbers.setdefault(variable[1:], len(numbers))
+        return f"{token[0].removesuffix(variable)}?{number}"
+
+    return _TOKEN.sub(changed, text), numbers
+
+
 # -- reading -------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import FIRST, GRAPH, LAST, OBJECT, PREDICATE, QUADS, SUBJECT
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.keeping import Keeper
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind
 from headrace.rdf.ids import TermId
@@ -21,6 +23,8 @@ from headrace.rdf.terms import Iri
 
 _WORTH_AN_INDEX: Final = 50_000
 """So many statements are put apart by predicate, so that a pattern looks at few of them."""
+_MANY_RUNS: Final = 10_000
+"""With more changes of the predicate than these, statements do not stand in its order."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,15 @@ class Quads:
             `time` and `stream` if they are in a window.
         instants: the instants at which it is looked at, if it differs between them.
         timed: whether equal statements of different times each match on their own.
+        keeper: keeps what follows from static data.
+        lasting: whether a dictionary knows their terms for as long as they are static.
     """
 
     frame: pl.DataFrame
     instants: range | None = None
     timed: bool = False
+    keeper: Keeper | None = None
+    lasting: bool = False
 
     def with_predicate(
         self, predicate: TermId | None, names: Sequence[str] | None = None
@@ -142,7 +150,17 @@ class Quads:
 
     @cached_property
     def _by_predicate(self) -> dict[tuple[object, ...], pl.DataFrame]:
-        return self.frame.partition_by(PREDICATE, as_dict=True)
+        if self.frame.is_empty():
+            return {}
+        places = np.flatnonzero(self._predicates[1:] != self._predicates[:-1]) + 1
+        if places.size > _MANY_RUNS:
+            return self.frame.partition_by(PREDICATE, as_dict=True)
+        starts = [0, *places.tolist(), self.frame.height]
+        found = self._predicates[starts[:-1]].tolist()
+        if len(set(found)) < len(found):
+            return self.frame.partition_by(PREDICATE, as_dict=True)
+        slices = (self.frame[start:stop] for start, stop in pairwise(starts))
+        return {(each,): part for each, part in zip(found, slices, strict=True)}
 
     @cached_property
     def has_named_graphs(self) -> bool:

@@ -37,6 +37,7 @@ class Dictionary:
         """Start with no terms; the seed is that of the deployment."""
         self.seed = seed
         self._known = _KNOWN.to_frame()
+        self._lasting = 0
         self._indexes: list[tuple[int, IdIndex]] = []
         self._quoted = QUOTED.to_frame()
         self._terms: dict[TermId, Term] = {}
@@ -131,6 +132,49 @@ class Dictionary:
                 raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
 
+    def adopt(self, terms: pl.DataFrame) -> bool:
+        """Know terms until others take their place, however long nothing refers to them.
+
+        They are used where they are. Those that were adopted before may be forgotten now.
+
+        Args:
+            terms: with what they are worth, each once, in the order of their ids.
+
+        Returns:
+            Whether they last: with quoted triples among them, they are learnt as all others.
+
+        Raises:
+            DataError: two different terms have the same id.
+        """
+        self._flush()
+        if has_quoted(terms):
+            self._lasting = 0
+            self.learn(terms)  # patterns look into them, and their parts are terms too
+            return False
+        were = self._known, self._indexes, self._lasting
+        self._known, self._lasting = terms.select(*_KNOWN), terms.height
+        self._indexes = [(0, IdIndex(terms[ID].to_numpy()))] if terms.height else []
+        try:
+            others = self._unknown(were[0])
+        except DataError:
+            self._known, self._indexes, self._lasting = were
+            raise
+        if others.height:
+            ordered = in_id_order(others)
+            self._known = pl.concat([self._known, ordered])
+            self._indexes.append((self._lasting, IdIndex(ordered[ID].to_numpy())))
+        return True
+
+    @property
+    def passing(self) -> int:
+        """How many terms it knows that may be forgotten."""
+        return self.known.height - self._lasting
+
+    def knows(self, ids: pl.Series) -> bool:
+        """Whether all terms of a column are known."""
+        self._flush()
+        return self._positions(ids).null_count() == ids.null_count()
+
     def shelve(self, name: str, terms: pl.DataFrame) -> None:
         """Have terms at hand, each with its own id and what it is worth, until asked for.
 
@@ -205,12 +249,16 @@ class Dictionary:
         offset = self._known.height
         if len(self._indexes) == _MOST_INDEXES:
             offset = self._indexes.pop()[0]
-            while self._indexes and self._worth_one(offset, new.height):
+            while self._may_go(offset) and self._worth_one(offset, new.height):
                 offset = self._indexes.pop()[0]
             new = pl.concat([self._known[offset:], new])
         ordered = in_id_order(new)
         self._known = pl.concat([self._known[:offset], ordered]) if offset else ordered
         self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
+
+    def _may_go(self, offset: int) -> bool:
+        """Whether there are terms before an offset that did not come to stay."""
+        return bool(self._indexes) and offset > self._lasting
 
     def _worth_one(self, offset: int, more: int) -> bool:
         """Whether the terms before an offset are so few that they go with those after it.
@@ -252,9 +300,11 @@ class Dictionary:
             new = parts.unique().to_frame().join(kept, on=ID, how="anti")
             kept = pl.concat([kept, new])
             quoted = self.quoted.join(new, on=ID, how="semi")
-        known = self.known.join(kept, on=ID, how="semi", maintain_order="left")
+        passing = self.known[self._lasting :]
+        known = passing.join(kept, on=ID, how="semi", maintain_order="left")
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
-        self._known, self._indexes = _KNOWN.to_frame(), []
+        self._known = self._known[: self._lasting]
+        self._indexes = [each for each in self._indexes if each[0] < self._lasting]
         self._terms, self._ids, self._made = {}, {}, set()
         self._append(known)
 
@@ -310,6 +360,17 @@ class Dictionary:
         if places.null_count() != ids.null_count():
             raise InternalError("a solution has a term that no dictionary holds")
         return known[TEXT].gather(places) if places.null_count() else known[TEXT][places]
+
+    def texts_of(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        """The same for columns of the same length; of few rows, all are looked up at once."""
+        height = columns[0].len() if columns else 0
+        if len(columns) <= 1 or height > _FEW:
+            return [self.texts(each).alias(each.name) for each in columns]
+        every = self.texts(pl.concat([each.rename(ID) for each in columns]))
+        return [
+            every[place * height : (place + 1) * height].alias(each.name)
+            for place, each in enumerate(columns)
+        ]
 
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""

@@ -31,6 +31,7 @@ from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.rdf.terms import Literal
+from headrace.reasoning.tables import Tables
 from headrace.rewrite.optimise import CACHE, CHOOSE, PRECOMPUTE
 
 
@@ -49,6 +50,7 @@ class Around:
         functions: the functions that can be called by IRI.
         budget: makes what one evaluation may cost.
         observe: told what each operator of a query has found.
+        tables: what follows from the statements of streams, where queries have a schema.
     """
 
     dictionary: Dictionary
@@ -57,6 +59,7 @@ class Around:
     functions: Functions = field(default_factory=Functions)
     budget: Callable[[], Budget] = Budget
     observe: Observe | None = None
+    tables: Tables | None = None
 
 
 @dataclass(frozen=True, slots=True)

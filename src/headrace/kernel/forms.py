@@ -62,7 +62,7 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
     """
     key = [name for name in (MEMBER, INSTANT) if name in frame.columns]
     names = [name for name in frame.columns if name not in key]
-    texts = [dictionary.texts(frame[name]).alias(name) for name in names]
+    texts = dictionary.texts_of([frame[name] for name in names])
     by = key if ordered else [*key, *names]
     rows = pl.DataFrame([*(frame[name] for name in key), *texts])
     return rows.sort(by, nulls_last=False, maintain_order=ordered)

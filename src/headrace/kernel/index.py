@@ -22,8 +22,18 @@ class IdIndex:
         self._sorted = ids
         self._bits = max(1, int(ids.size).bit_length())
         counts = np.bincount(self._buckets(self._sorted), minlength=1 << self._bits)
-        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
-        self._deepest = int(counts.max(initial=0))
+        self.starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        self.deepest = int(counts.max(initial=0))
+
+    @classmethod
+    def known(
+        cls, ids: npt.NDArray[np.int64], starts: npt.NDArray[np.int32], deepest: int
+    ) -> IdIndex:
+        """An index that was made before, of the same ids."""
+        found = cls.__new__(cls)
+        found._sorted, found._bits = ids, max(1, int(ids.size).bit_length())
+        found.starts, found.deepest = starts, deepest
+        return found
 
     def _buckets(self, ids: npt.NDArray[np.int64]) -> Positions:
         return (ids.view(np.uint64) >> np.uint64(64 - self._bits)).astype(np.int64)
@@ -36,9 +46,9 @@ class IdIndex:
         """
         found = np.full(ids.size, -1, dtype=np.int64)
         buckets = self._buckets(np.ascontiguousarray(ids))
-        places, ends = self._starts[buckets], self._starts[buckets + 1]
+        places, ends = self.starts[buckets], self.starts[buckets + 1]
         open_rows = np.flatnonzero(places < ends)
-        for step in range(self._deepest):
+        for step in range(self.deepest):
             candidates = places[open_rows] + step
             equal = self._sorted[candidates] == ids[open_rows]
             found[open_rows[equal]] = candidates[equal]

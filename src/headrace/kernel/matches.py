@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import Expression
-from headrace.algebra.scope import mentioned, possible
+from headrace.algebra.scope import mentioned
 from headrace.kernel.arrived import Arrived, active_graph
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import (
@@ -30,11 +30,11 @@ from headrace.kernel.grid import FOREVER, NEVER
 from headrace.kernel.instants import Instants
 from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, in_past, names_of
 from headrace.kernel.lookup import Lookup
-from headrace.kernel.remembered import put_together
 from headrace.kernel.scan import scan
-from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.solutions import Solutions
 from headrace.kernel.stock import Indexed, Stock
 from headrace.kernel.table import Flags, Ids, Table, stacked
+from headrace.kernel.tables import StaticTable, Wish, static_tables
 from headrace.kernel.wording import Kept
 from headrace.planning.matching import Branch, Scanned, StaticPart
 from headrace.planning.routing import Leg, Router, Start
@@ -43,13 +43,9 @@ _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
 _ENOUGH: Final = 128
 """What so many of them meet says enough of all of them."""
-_PATHS_PAY: Final = 4
-_MOST_OF_PATHS: Final = 10_000_000
-"""Static parts are joined beforehand if that makes at most so many times the larger, and rows."""
 _STATIC: Final = -1
 """The route of what matches in static data alone."""
 _HIDDEN_TIME: Final = "?_:.time"
-_HIDDEN_ROW: Final = "?_:.row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ class _Operand:
     names: frozenset[str]
     memory: Stock | None = None
     new: Indexed | None = None
-    always: Lookup | None = None
+    always: StaticTable | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -229,15 +225,8 @@ class Matches:
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
-        parts = [_named(asking.solve(part), part) for part in self.branch.static]
-        tables = put_together(parts, asking.budget, _PATHS_PAY, _MOST_OF_PATHS) if parts else []
-        for number, table in enumerate(tables):
-            rest = [each for each in tables if each is not table]
-            frame = self._needed(table.frame.drop(INSTANT), rest)
-            if frame.n_unique() < frame.height:  # equal solutions are several
-                rows = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
-                frame = frame.with_columns(rows.alias(f"{_HIDDEN_ROW}{number}"))
-            self.static.append(_Operand(frozenset(frame.columns), always=Lookup(frame)))
+        for table in static_tables(self._wish(), asking):
+            self.static.append(_Operand(table.names, always=table))
         for pattern in self.patterns:
             pattern.look_at_static(asking)
         operands = [*(pattern.operand(self.timed) for pattern in self.patterns), *self.static]
@@ -251,15 +240,12 @@ class Matches:
             found = self._along(_STATIC, start, others, NEVER, asking)
             self._keep(found, asking)
 
-    def _needed(self, frame: pl.DataFrame, others: Sequence[Solutions]) -> pl.DataFrame:
-        """The columns of a static table that it is joined by, or that somebody asks for."""
-        if self._asked is None:
-            return frame
-        needed = self._asked.union(*(each.frame.columns for each in others))
-        needed = needed.union(*(pattern.names for pattern in self.patterns))
-        needed = needed.union(*map(_columns, self.conditions))
-        kept = [name for name in frame.columns if name in needed]
-        return frame.select(kept) if kept else frame
+    def _wish(self) -> Wish:
+        """What is asked of the static parts."""
+        keys = frozenset[str]().union(*(pattern.names for pattern in self.patterns))
+        conditions = frozenset[str]().union(*map(_columns, self.conditions))
+        asked = None if self._asked is None else self._asked | conditions
+        return Wish(self.branch.static, asked, keys)
 
     def take(
         self,
@@ -320,6 +306,9 @@ class Matches:
 
     def route(self, pattern: int, found: Table, operands: Sequence[_Operand]) -> tuple[int, ...]:
         """The order in which what is new of a pattern is joined with other parts."""
+        known = self.router.again(pattern, found.height, len(operands))
+        if known is not None:
+            return known
         if not self.router.adapts:
             start = Start(frozenset(names_of(found)), found.height)
         else:
@@ -384,9 +373,3 @@ def _flags(found: Table, conditions: Sequence[Expression], asking: Asking) -> Fl
         met = asking.holds(each, Solutions(pl.DataFrame([rows, *terms]), keyed=True))
         kept &= met.fill_null(value=False).to_numpy()
     return kept
-
-
-def _named(solutions: Solutions, part: StaticPart) -> Solutions:
-    """Solutions with the names that their variables have in matches."""
-    whole = complete(solutions.frame, sorted(column(each) for each in possible(part.operator)))
-    return Solutions(whole.rename({column(old): column(new) for old, new in part.names}))

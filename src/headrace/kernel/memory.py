@@ -9,6 +9,8 @@ import polars as pl
 
 from headrace.kernel.columns import ID, STATEMENT, TERMS
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import stated, with_entailed
+from headrace.kernel.evaluation import Around
 from headrace.kernel.group import Group, by_member
 from headrace.kernel.members import MEMBER
 from headrace.kernel.overload import Pace
@@ -104,7 +106,10 @@ def memory_of(kernel: Kernel) -> Memory:
     for query in kernel.queries:
         log = None if query.plan.stream is None else kernel.logs.get(query.plan.stream)
         if query.plan.stream is not None and log is not None:
-            derived[query.plan.stream.value] = DerivedMemory(log.statements, log.high)
+            own = log.statements
+            if kernel.around.tables is not None:  # it is entailed again for whoever asks then
+                own = stated(own, log.elements)
+            derived[query.plan.stream.value] = DerivedMemory(own, log.high)
     kept = [query.previous for query in kernel.queries]
     terms = _terms(kept, derived, kernel.around.dictionary)
     return Memory(kernel.position, queries, derived, terms, groups)
@@ -126,6 +131,13 @@ def _terms(
     return pl.DataFrame([ids, dictionary.texts(ids)]).select(*TERMS)
 
 
+def _arrivals(derived: DerivedMemory, around: Around) -> Arrivals:
+    if around.tables is None:
+        return Arrivals(derived.statements, derived.high)
+    statements, elements = with_entailed(derived.statements, around.tables, around.dictionary)
+    return Arrivals(statements, derived.high, elements)
+
+
 def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> None:
     """Let a new kernel go on where another one has stopped.
 
@@ -140,7 +152,7 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
         kernel.remember(stream, arrivals)
     for iri, derived in memory.derived.items():
         if Iri(iri) in kernel.logs:
-            kernel.remember(Iri(iri), Arrivals(derived.statements, derived.high))
+            kernel.remember(Iri(iri), _arrivals(derived, kernel.around))
     kernel.position = memory.position
     answers = {name: each for group in memory.groups for name, each in group.of_each().items()}
     for query in kernel.queries:

@@ -53,6 +53,7 @@ from headrace.kernel.data import (
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
+from headrace.kernel.lasting_solutions import solutions_kept
 from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
@@ -130,8 +131,14 @@ class _Snapshot:
             return self.around.given[id(operator)]
         if beneath is None:
             return self._solutions(operator)
-        over, key = self._over(beneath), (operator, self.wanted)
-        return remembered(beneath, key, lambda: [over._solutions(operator)])[0]
+
+        def find(data: Data) -> list[Solutions]:
+            return [self._over(data)._solutions(operator)]
+
+        def found() -> list[Solutions]:
+            return solutions_kept(beneath, [operator], self.wanted, find)
+
+        return remembered(beneath, (operator, self.wanted), found)[0]
 
     def _solutions(self, operator: Operator) -> Solutions:
         instants, budget = self.around.instants, self.around.budget
@@ -272,13 +279,22 @@ class _Snapshot:
 
     def _static(self, operators: list[Operator]) -> list[Solutions]:
         """The solutions of static operators, joined with each other as far as that pays."""
-        parts = [self.solutions(each) for each in operators]
+        beneath = self.static.beneath(operators[0], self.data) if operators else None
+        keeps = beneath is not None and beneath.quads.keeper is not None
+        parts = [] if keeps else [self.solutions(each) for each in operators]
         if len(operators) < _SOME:
-            return parts
-        beneath = self.static.beneath(operators[0], self.data)
+            return parts or [self.solutions(each) for each in operators]
         assert beneath is not None, "they are static"
-        key = (tuple(operators), self.wanted)
-        return remembered(beneath, key, lambda: put_together(parts, self.around.budget))
+
+        def find(data: Data) -> list[Solutions]:
+            over = self._over(data)
+            found = parts or [over.solutions(each) for each in operators]
+            return put_together(found, self.around.budget)
+
+        def found() -> list[Solutions]:
+            return solutions_kept(beneath, operators, self.wanted, find)
+
+        return remembered(beneath, (tuple(operators), self.wanted), found)
 
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
         """The solutions that meet a chain of conditions, the innermost first."""

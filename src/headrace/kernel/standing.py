@@ -195,9 +195,13 @@ class Standing:
                 matches = matched.moving()
             else:
                 [matches] = matched.found.values()
-            rows = lasting_answers(matched, matches, around)
+            nothing = follows and matches.is_empty()
+            rows = matches if nothing else lasting_answers(matched, matches, around)
         except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
             return False
+        if follows and rows.is_empty():  # nothing begins or ends
+            self.last = Previous(None, self.matching.tell(matched.instants), around)
+            return True
         before = None if follows else self.previous
         changed, last = changes(rows, number, self.plan.semantics.emit, before)
         told = self.matching.tell(matched.instants)

@@ -13,6 +13,7 @@ from headrace.algebra.walk import constants
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
 from headrace.kernel.gathering import gathered, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
@@ -366,10 +367,14 @@ class Kernel:
         for report in told:
             first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
+        elements = None
+        if self.around.tables is not None:
+            tables, dictionary = self.around.tables, self.around.dictionary
+            statements, elements = with_entailed(statements, tables, dictionary)
         reached = self._reached(query, ended)
         if reached is None and statements.is_empty():
             return
-        new[stream] = self._append(stream, Arrivals(statements, reached))
+        new[stream] = self._append(stream, Arrivals(statements, reached, elements))
 
     def _reached(self, query: Standing, ended: bool) -> int | None:
         """How far a derived stream has come: its next element is not before that."""
@@ -398,9 +403,9 @@ class Kernel:
             self._tables = tables
             forget_tables(self.around.static, tables)
         dictionary = self.around.dictionary
-        if dictionary.known.height > 2 * self._kept_terms:
+        if dictionary.passing > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
-            self._kept_terms = max(_FORGET_FROM, dictionary.known.height)
+            self._kept_terms = max(_FORGET_FROM, dictionary.passing)
 
     def horizon(self, stream: Iri) -> int:
         """The time up to which no query will ask for the elements of a stream."""
@@ -419,7 +424,9 @@ class Kernel:
 
     def _used_ids(self) -> list[pl.Series]:
         dictionary = self.around.dictionary
-        frames = [self.around.static.frame, *(log.statements for log in self.logs.values())]
+        frames = [log.statements for log in self.logs.values()]
+        if not self.around.static.lasting:
+            frames.append(self.around.static.frame)
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
             used += query.matching.ids()

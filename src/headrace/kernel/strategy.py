@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -23,12 +24,15 @@ from headrace.algebra.windows import TimeWindow
 from headrace.errors import HeadraceError
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
+from headrace.kernel.budget import Budget
 from headrace.kernel.contents import Held
-from headrace.kernel.data import Quads
+from headrace.kernel.data import Data, Quads
+from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around, context_of, own_answers
 from headrace.kernel.grid import NEVER
 from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_own
 from headrace.kernel.instants import Instants
+from headrace.kernel.keeping import Asked
 from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.snapshot import evaluate, holds
@@ -186,8 +190,12 @@ class Matching:
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 
+        # What is kept as tables need not be remembered as solutions too.
+        alone = data if data.quads.keeper is None else replace(data, quads=Quads(data.quads.frame))
+
         def solve(part: StaticPart) -> Solutions:
-            return evaluate(part.operator, data, surroundings)
+            elsewhere = _found_elsewhere(part, data, around.dictionary, surroundings.budget)
+            return elsewhere or evaluate(part.operator, alone, surroundings)
 
         def meets(condition: Expression, solutions: Solutions) -> pl.Series:
             return holds(condition, solutions, data, surroundings)
@@ -206,3 +214,18 @@ class Matching:
         rows = isinstance(form, Select) and bool(form.variables) and emits is Emit.RSTREAM
         alone = not self._by_elements and not self.plan.members
         return rows and alone and makes_its_own(self.plan)
+
+
+def _found_elsewhere(
+    part: StaticPart, data: Data, dictionary: Dictionary, budget: Budget
+) -> Solutions | None:
+    """The solutions of a static part, where tasks find them."""
+    if data.quads.keeper is None:
+        return None
+    asked = Asked(part.operator, data.default, data.named, budget.rows)
+    found = data.quads.keeper.solved(asked)
+    if found is None:
+        return None
+    frame, terms = found
+    dictionary.learn(terms)
+    return Solutions(frame)

@@ -80,7 +80,7 @@ def worded(matches: Table, answers: pl.DataFrame, dictionary: Dictionary) -> Kep
         dictionary: the terms.
     """
     names = [name for name in answers.columns if name != INSTANT]
-    texts = pl.DataFrame([dictionary.texts(answers[name]).alias(name) for name in names])
+    texts = pl.DataFrame(dictionary.texts_of([answers[name] for name in names]))
     order = pl.concat_str([pl.col(name).fill_null("") for name in names], separator=_BETWEEN)
     whole = answers.height == matches.height
     kept = matches if whole else matches.taken(answers[INSTANT].to_numpy())

@@ -256,6 +256,7 @@ class Batches:
             panes=panes,
             snapshots=previous.snapshots,
             static=version,
+            schema=self.setup.schema,
         )
         return self._after(manifest, kernel, results, intake.rejected)
 

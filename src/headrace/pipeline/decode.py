@@ -17,11 +17,13 @@ from headrace.errors import DataError, MachineError
 from headrace.kernel.arriving import with_quoted
 from headrace.kernel.columns import ID, POSITION, STATEMENT, TEXT, TIME
 from headrace.kernel.dictionary import Dictionary, in_id_order
+from headrace.kernel.entailed import beside, entailed, literals_among, terms_of
 from headrace.kernel.values import values
 from headrace.pipeline.choosing import wanted
 from headrace.pipeline.faults import reach
 from headrace.pipeline.panes import (
     ELEMENTS,
+    ENTAILED,
     FILES,
     PLACE,
     PROBLEMS,
@@ -37,10 +39,12 @@ from headrace.pipeline.panes import (
 from headrace.pipeline.pieces import Piece
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
+from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.formats import Format
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
+from headrace.reasoning.tables import Tables
 
 _NEWLINE: Final = ord("\n")
 _OF: Final = {PLACE: POSITION}
@@ -59,6 +63,7 @@ class Decoding:
         rule: where times stand that are not in a place of their own.
         shapes: of the statements that are kept; None is all of them.
         delay: how far an element may be behind and still not be late for any query.
+        tables: what follows from statements, where the queries have a schema.
     """
 
     stream: str
@@ -69,6 +74,7 @@ class Decoding:
     rule: TimeRule = SAID_TIME
     shapes: tuple[Shape, ...] | None = None
     delay: int = 0
+    tables: Tables | None = None
 
     @cached_property
     def prefix(self) -> str:
@@ -184,14 +190,28 @@ def shaped(
         sizes = np.bincount(statements[POSITION].to_numpy(), minlength=elements.height)
         elements = elements.with_columns(pl.Series(SIZE, sizes, dtype=pl.Int64))
     statements = pl.DataFrame([statements[_OF.get(name, name)].alias(name) for name in STATEMENTS])
+    more = statements.clear()
+    if decoding.tables is not None:
+        more = entailed(statements, decoding.tables, literals_among(terms), PLACE)
+    if decoding.tables is not None and not more.is_empty():
+        terms = _and_also(terms, terms_of(decoding.tables, more))
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
         kept = bool(chosen.all())
+        if not more.is_empty():
+            more = more.filter(wanted(more, terms, decoding.shapes, decoding.seed))
         if not kept:
             statements = statements.filter(chosen)
-            used = pl.concat([statements[name].rename(ID) for name in STATEMENT]).unique()
+            both = [each[name].rename(ID) for each in (statements, more) for name in STATEMENT]
+            used = pl.concat(both).unique()
             terms = terms.join(used.to_frame(), on=ID, how="semi", maintain_order="left")
+    if not more.is_empty():
+        statements = beside(
+            statements.with_columns(pl.lit(value=False).alias(ENTAILED)),
+            more.with_columns(pl.lit(value=True).alias(ENTAILED)),
+            PLACE,
+        )
     terms = in_id_order(terms)
     valued = pl.DataFrame([terms[ID], terms[TEXT], *values(terms[TEXT])])
     bad = [(each.name, each.line, each.column, each.problem) for each in problems]
@@ -204,6 +224,17 @@ def shaped(
         ),
         kept,
     )
+
+
+def _and_also(terms: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    """Terms with a few others, each once.
+
+    Raises:
+        DataError: two different terms have the same id.
+    """
+    known = terms.filter(np.isin(terms[ID].to_numpy(), more[ID].to_numpy()))
+    distinct_terms(pl.concat([known, more]))
+    return pl.concat([terms, more.filter(~more[ID].is_in(known[ID].implode()))])
 
 
 def _has_late(read: TimedColumns, delay: int) -> bool:

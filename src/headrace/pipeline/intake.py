@@ -16,7 +16,7 @@ from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
 from headrace.kernel.step import Arrivals
 from headrace.pipeline.manifest import StreamState
-from headrace.pipeline.panes import PLACE, SIZE, Columns, Pane, arrivals
+from headrace.pipeline.panes import ENTAILED, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
 
 _MOST_FILES: Final = 64
@@ -126,9 +126,11 @@ def _refused(
 
 
 def quads_of(columns: Columns, places: Sequence[int]) -> dict[int, list[str]]:
-    """The statements of some elements as N-Quads, by their places in the pane."""
+    """The statements of some elements as N-Quads, as they came, by their places in the pane."""
     found: dict[int, list[str]] = {}
     chosen = columns.statements.filter(pl.col(PLACE).is_in(list(places)))
+    if ENTAILED in chosen.columns:
+        chosen = chosen.filter(~pl.col(ENTAILED))
     texts = chosen.select(PLACE, *(_texts(chosen[name], columns.terms) for name in STATEMENT))
     for place, *terms in texts.select(PLACE, SUBJECT, PREDICATE, OBJECT, GRAPH).iter_rows():
         statement = " ".join(term for term in terms if term is not None)

@@ -47,6 +47,11 @@ class LocalRunner:
         """Have static data encoded."""
         encode_in_turn(pieces)
 
+    @property
+    def tasks(self) -> None:
+        """Nobody else works on anything."""
+        return
+
     def run(self) -> Manifest:
         """Run until the input ends, or until the run is stopped; the last manifest.
 

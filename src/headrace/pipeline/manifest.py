@@ -110,6 +110,7 @@ class Manifest:
         told: what the batch has to tell, if anything.
         marks: how far each sink had come before.
         static: which version of the static data was looked at.
+        schema: what tells the schema that data were read under from others; none if empty.
         final: whether the input has ended with it.
     """
 
@@ -126,6 +127,7 @@ class Manifest:
     told: File | None = None
     marks: Mapping[str, Mark] = field(default_factory=dict)
     static: str | None = None
+    schema: str = ""
     final: bool = False
 
     @property

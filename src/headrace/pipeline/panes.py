@@ -28,6 +28,8 @@ SIZE: Final = "size"
 FILES: Final = ""
 """The part of a stream that all its files are."""
 ELEMENTS: Final = pl.Schema({TIME: pl.Int64, SIZE: pl.Int64})
+ENTAILED: Final = "entailed"
+"""Whether a statement only follows from others of its element; the column is there if some does."""
 STATEMENTS: Final = pl.Schema({PLACE: pl.Int64, **dict.fromkeys(STATEMENT, pl.Int64)})
 VALUED_TERMS: Final = pl.Schema({**TERMS, **VALUES})
 PROBLEMS: Final = pl.Schema(
@@ -41,7 +43,7 @@ class Columns:
 
     Attributes:
         elements: the time and the size of each element, and of each heartbeat, which has no size.
-        statements: those that some query may ask for.
+        statements: those that some query may ask for, also what only follows from others.
         terms: the terms in them, and what they are worth.
         problems: what could not be read, where, and why.
     """

@@ -67,6 +67,11 @@ class Setup:
     clock: Callable[[], float] = perf_counter
 
     @cached_property
+    def schema(self) -> str:
+        """What tells the schema of the queries from others; all have the same, or none."""
+        return next((plan.schema for plan in self.plans if plan.schema), "")
+
+    @cached_property
     def partitionings(self) -> Mapping[str, Partitioning]:
         """How each query is evaluated in parts, by its name; not if it is one with many others."""
         made = [plan.stream for plan in self.plans if plan.stream is not None]

@@ -1,18 +1,17 @@
 """Static data: files of RDF, encoded once, kept by their content, and read again when they change.
 
-Encoding is cut into pieces that tasks can do side by side. What they find is kept in a folder that
-is called after the content of the files, so that the next run, or a file that has been put back,
-finds it there.
+Encoding is cut into pieces that tasks can do side by side. What they find is kept by the content of
+the files, so that the next run, or a file that has been put back, finds it there, and uses it where
+it lies.
 """
 
 from __future__ import annotations
 
-import json
 import mmap
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -21,12 +20,16 @@ from uuid import uuid4
 import polars as pl
 import xxhash
 
-from headrace.durable import sync_directory
 from headrace.errors import DataError, MachineError, SettingError
-from headrace.kernel.columns import GRAPH, ID, QUADS, TERMS
-from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.columns import GRAPH, ID, PREDICATE, QUADS, TERMS
+from headrace.kernel.data import Quads
+from headrace.kernel.dictionary import Dictionary, in_id_order
+from headrace.kernel.keeping import KeptTable
 from headrace.kernel.values import VALUES, values
 from headrace.pipeline.cutting import PIECE, cut
+from headrace.pipeline.keeper import Cache, VersionKeeper, scratch, statements_of, terms_of
+from headrace.pipeline.recognised import FileState, Recognised, Seen
+from headrace.pipeline.static_parts import Tasks
 from headrace.rdf.columns import read_timed_columns
 from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.files import content
@@ -39,9 +42,9 @@ from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Quad
 
 _COMMENT: Final = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
-_DONE: Final = "done.json"
-_LOOK: Final = 1.0
+LOOK: Final = 1.0
 """Seconds from one look at the files to the next."""
+_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,35 +146,57 @@ def _encoded(quads: Iterable[Quad], seed: int) -> tuple[pl.DataFrame, pl.DataFra
 
 @dataclass(frozen=True, slots=True)
 class StaticData:
-    """Static data of one version: statements, and their terms with what they are worth."""
+    """Static data of one version: statements, and their terms with what they are worth.
+
+    Attributes:
+        version: what tells it from any other.
+        quads: the statements, each once; those with a predicate stand together.
+        terms: their terms, each once, in the order of their ids.
+        keeper: keeps what follows from them; none if nothing is kept.
+    """
 
     version: str
     quads: pl.DataFrame
     terms: pl.DataFrame
+    keeper: VersionKeeper | None = None
+
+    def statements(self, *, lasting: bool = False) -> Quads:
+        """The statements as patterns are matched against them.
+
+        Args:
+            lasting: whether a dictionary has adopted their terms.
+        """
+        return Quads(self.quads, keeper=self.keeper, lasting=lasting)
 
 
 class StaticFiles:
     """Files of static data, and what was in them when they were last looked at."""
 
     def __init__(
-        self, files: Sequence[StaticFile], folder: Path, seed: int, encode: Encode | None = None
+        self,
+        files: Sequence[StaticFile],
+        folder: Path | Cache,
+        seed: int,
+        encode: Encode | None = None,
     ) -> None:
         """Keep what is encoded in a folder.
 
         Args:
             files: what is read.
-            folder: where it is kept, encoded.
+            folder: where it is kept, encoded, with what follows from it.
             seed: of the ids.
             encode: has pieces encoded; in this process if not given.
         """
         self.files = files
-        self.folder = folder
+        self.cache = folder if isinstance(folder, Cache) else Cache(folder)
         self.seed = seed
         self.encode: Encode = encode or encode_in_turn
+        self.tasks: Tasks | None = None
         self.data: StaticData | None = None
         self.problem: str | None = None
         self._looked = float("-inf")
-        self._states: object = None
+        self._recognised = Recognised(self.cache.folder, seed)
+        self._seen: Sequence[Seen] = ()
 
     def current(self) -> StaticData:
         """What is in the files now; if they cannot be read any more, what was there before.
@@ -181,80 +206,100 @@ class StaticFiles:
             DataError: a file cannot be read at the first look.
         """
         now = time.monotonic()
-        if self.data is not None and now - self._looked < _LOOK:
+        if self.data is not None and now - self._looked < LOOK:
             return self.data
         self._looked = now
         try:
-            states = [_state(each.path) for each in self.files]
-            if self.data is None or states != self._states:
+            if self.data is None or self._may_differ():
                 self.data = self._loaded()
-                self._states, self.problem = states, None
+                self.problem = None
         except (DataError, SettingError, MachineError) as error:
             if self.data is None:
                 raise
             self.problem = f"{error}; going on with what was there before"
         return self.data
 
+    def _may_differ(self) -> bool:
+        """Whether a file is not the one that was read, or cannot be told from another yet."""
+        states = [FileState.of(each.path) for each in self.files]
+        if self.problem is not None or states != [each.state for each in self._seen]:
+            return True
+        now = self._recognised.now()
+        return any(not each.settled and each.state.settled_at(now) for each in self._seen)
+
     def _loaded(self) -> StaticData:
         if not self.files:
             return StaticData("none", QUADS.to_frame(), pl.DataFrame(schema={**TERMS, **VALUES}))
-        version = self._version()
-        if self.data is not None and self.data.version == version:
-            return self.data
-        folder = self.folder / version
-        if not (folder / _DONE).exists():
-            self._write(folder)
-        quads = pl.read_parquet(sorted(folder.glob("quads-*.parquet")))
-        terms = pl.read_parquet(sorted(folder.glob("terms-*.parquet")))
-        return StaticData(
-            version,
-            quads.select(*QUADS).unique(maintain_order=True),
-            _once(terms).select(*TERMS, *VALUES),
-        )
+        for _ in range(_TRIES):
+            seen = [self._recognised.look(each.path) for each in self.files]
+            version = self._version(seen)
+            if self.data is not None and self.data.version == version:
+                self._seen = seen
+                return self.data
+            found = self._kept(version)
+            if found is None:
+                found = self._encoded(seen, version)
+            if found is not None:
+                self._seen = seen
+                earlier = self.data
+                if earlier is not None and earlier.keeper is not None and found.keeper is not None:
+                    found.keeper.follow(earlier.statements())
+                return found
+        where = str(self.files[0].path)
+        raise DataError("it, or another static file, changes while it is read", where)
 
-    def _version(self) -> str:
+    def _version(self, seen: Sequence[Seen]) -> str:
         """What the content of all files is, in a word."""
         digest = xxhash.xxh3_128(seed=self.seed & (2**63 - 1))
-        for each in self.files:
-            digest.update(f"{each.graph}\0{each.path.name}\0".encode())
-            try:
-                with each.path.open("rb") as file:
-                    while block := file.read(1 << 22):
-                        digest.update(block)
-            except OSError as error:
-                raise SettingError(f"cannot read {each.path}: {error.strerror}") from None
+        for each, known in zip(self.files, seen, strict=True):
+            digest.update(f"{each.graph}\0{each.path.name}\0{known.digest}\0".encode())
         return digest.hexdigest()
 
-    def _write(self, folder: Path) -> None:
-        """Encode all files; the folder counts when the last file is there."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in folder.iterdir():
-            left.unlink()
-        pieces = [
-            piece
-            for number, each in enumerate(self.files)
-            for piece in _pieces(each, number, self.seed, folder)
-        ]
-        self.encode(pieces)
-        draft = folder / f".{_DONE}"
-        draft.write_text(json.dumps([asdict(piece) for piece in pieces]))
-        draft.replace(folder / _DONE)
-        sync_directory(folder)
+    def _kept(self, version: str) -> StaticData | None:
+        quads = self.cache.tables.get(statements_of(version))
+        terms = self.cache.tables.get(terms_of(version))
+        return None if quads is None or terms is None else self._data(version, quads, terms)
+
+    def _data(self, version: str, quads: KeptTable, terms: KeptTable) -> StaticData:
+        keeper = VersionKeeper(self.cache, version, self.seed, quads, terms)
+        keeper.tasks = self.tasks
+        return StaticData(version, quads.frame, terms.frame, keeper)
+
+    def _encoded(self, seen: Sequence[Seen], version: str) -> StaticData | None:
+        """Encode all files, and keep what they say; nothing if they were changed meanwhile."""
+        with scratch(self.cache.folder) as folder:
+            pieces = [
+                piece
+                for number, each in enumerate(self.files)
+                for piece in _pieces(each, number, self.seed, folder)
+            ]
+            self.encode(pieces)
+            if not self._is_as_it_was(seen):
+                return None
+            quads = pl.read_parquet(sorted(folder.glob("quads-*.parquet"))).select(*QUADS)
+            quads = quads.unique(maintain_order=True).sort(PREDICATE, maintain_order=True)
+            kept_quads = self.cache.tables.put(statements_of(version), quads)
+            del quads
+            terms = _once(pl.read_parquet(sorted(folder.glob("terms-*.parquet"))))
+            terms = in_id_order(terms.select(*TERMS, *VALUES))
+            kept_terms = self.cache.tables.put(terms_of(version), terms)
+        return self._data(version, kept_quads, kept_terms)
+
+    def _is_as_it_was(self, seen: Sequence[Seen]) -> bool:
+        """Whether no file was changed since it was looked at."""
+        for each, known in zip(self.files, seen, strict=True):
+            if FileState.of(each.path) != known.state:
+                return False
+            again = known if known.settled else self._recognised.look(each.path, anew=True)
+            if again.digest != known.digest:
+                return False
+        return True
 
 
 def encode_in_turn(pieces: Sequence[StaticPiece]) -> None:
     """Encode pieces in this process."""
     for piece in pieces:
         encode_piece(piece)
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """What changes when a file changes."""
-    try:
-        state = path.stat()
-    except OSError as error:
-        raise SettingError(f"cannot read {path}: {error.strerror}") from None
-    return state.st_mtime_ns, state.st_size
 
 
 def _pieces(file: StaticFile, number: int, seed: int, folder: Path) -> list[StaticPiece]:

@@ -52,6 +52,7 @@ class Plan:
         rewritten: the pattern that is evaluated in place of the query's own, which means the same.
         members: the names of the queries that are evaluated by it as one, if it is that of several
             (:mod:`headrace.planning.sharing`).
+        schema: what tells the schema that it reads its data under from others; none if empty.
         filled: the template that the rewritten pattern was made of.
     """
 
@@ -61,6 +62,7 @@ class Plan:
     delays: tuple[tuple[str, int], ...] = ()
     rewritten: Operator | None = None
     members: tuple[str, ...] = ()
+    schema: str = ""
     filled: Filled | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -121,17 +123,20 @@ class Plan:
             self.semantics, overload=Keep(), switched_rules=(), strategy=Strategy.AUTO
         )
         same = replace(self.query, semantics=semantics)
-        shown = (self.name, same, self.windows, self.delays)
+        under = (self.schema,) if self.schema else ()
+        shown = (self.name, same, self.windows, self.delays, *under)
         return sha256(repr(shown).encode()).hexdigest()
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - all but the first have a default
     query: Query,
     name: str = "query",
     streams: tuple[Iri, ...] = (),
     delays: Mapping[str, int] | None = None,
     source: Source | None = None,
     rewriting: Templates | None = None,
+    *,
+    schema: str = "",
 ) -> Plan:
     """Plan a query, or say which part of it cannot be run.
 
@@ -142,6 +147,7 @@ def make_plan(
         delays: what the streams declare; settings of the query go before it.
         source: its text, for errors.
         rewriting: by which rules, and how queries like it were rewritten before.
+        schema: what tells the schema that it reads its data under from others; none if empty.
 
     Raises:
         UnsupportedError: it asks for something that has no meaning together.
@@ -165,7 +171,7 @@ def make_plan(
     }
     filled = (rewriting or Templates()).filled(query)
     delayed = tuple(sorted(chosen.items()))
-    plan = Plan(name, query, windows, delayed, filled.pattern, filled=filled)
+    plan = Plan(name, query, windows, delayed, filled.pattern, schema=schema, filled=filled)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
         raise SettingError(
             f"strategy=incremental cannot be had for '{name}': {plan.matching.obstacle}; "
@@ -192,8 +198,6 @@ def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[Planne
 
 def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
-    if query.dataset.schemas:
-        raise UnsupportedError("FROM SCHEMA is not supported yet", source)
     if _stamps_inside_exists(query.pattern):
         raise UnsupportedError("timestamp() inside EXISTS is not supported", source, first)
     if semantics.scope is Scope.MATCH:

@@ -21,7 +21,9 @@ _WORTH_IT: Final = 0.8
 """Another way is taken only if it costs less than so much of the one that was taken before."""
 _MOST_CHANGES: Final = 100
 _USES: Final = 16
-_LITTLE: Final = 0.25
+_MUCH_NEW: Final = 128
+_LOOK: Final = 4
+_MUCH, _LITTLE = 2.0, 0.25
 """A choice is not made again so many times, if what is new meets not much more or less."""
 _NO_SHARED: Final = 1e9
 """Matches that share nothing with a leg meet all of it: that comes last."""
@@ -115,13 +117,30 @@ class _Sizes:
         return bound & self.legs[number].names
 
     def _met(self, taken: frozenset[int], number: int) -> float:
-        shared = self.shared(taken, number)
+        return self._met_by(self.shared(taken, number), number)
+
+    def _met_by(self, shared: Names, number: int) -> float:
         if number in self.start.meets and shared <= self.start.names:
             return self.start.meets[number] / max(1.0, self.start.rows)
         key = number, shared
         if key not in self._fan_outs:
             self._fan_outs[key] = self.legs[number].fan_out(shared)
         return self._fan_outs[key]
+
+    def step(self, bound: Names, rows: float, number: int) -> tuple[float, float]:
+        """What it costs to take a leg when so much is bound and found, and what is found then."""
+        leg = self.legs[number]
+        shared = bound & leg.names
+        if not shared:
+            return _NO_SHARED * (1.0 + rows), rows * self._met_by(shared, number)
+        found = rows * self._met_by(shared, number)
+        return leg.look + rows + found, found
+
+    def best_after(self, number: int, bound: Names, rows: float, left: Sequence[int]) -> float:
+        """The least that a leg after another costs: what is selective may be behind it."""
+        bound = bound | self.legs[number].names
+        others = (each for each in left if each != number and self.legs[each].names & bound)
+        return min((self.step(bound, rows, each)[0] for each in others), default=0.0)
 
     def cost(self, taken: frozenset[int], number: int) -> float:
         """What it costs to take a leg after some others: what is looked at, and what is found."""
@@ -173,23 +192,21 @@ def cheapest(start: Start, legs: Sequence[Leg]) -> Route:
 
 
 def _one_by_one(sizes: _Sizes) -> Route:
+    """A good order of many legs: always the next that costs least with the best after it."""
     order: tuple[int, ...] = ()
-    total = 0.0
-    left = set(range(len(sizes.legs)))
+    bound, rows, total = sizes.start.names, sizes.start.rows, 0.0
+    left = list(range(len(sizes.legs)))
     while left:
-        taken = frozenset(order)
-        number = min(left, key=lambda each: (_with_next(sizes, taken, each), each))
+        costs = {number: sizes.step(bound, rows, number) for number in left}
+        both = {
+            each: cost + sizes.best_after(each, bound, found, left)
+            for each, (cost, found) in costs.items()
+        }
+        number = min(left, key=lambda each: (both[each], each))
         left.remove(number)
-        order, total = (*order, number), total + sizes.cost(taken, number)
+        cost, rows = costs[number]
+        order, total, bound = (*order, number), total + cost, bound | sizes.legs[number].names
     return Route(order, total)
-
-
-def _with_next(sizes: _Sizes, taken: frozenset[int], number: int) -> float:
-    """What a leg costs with the best that can follow it: a selective one may be behind it."""
-    after = taken | {number}
-    others = (each for each in range(len(sizes.legs)) if each not in after)
-    following = (sizes.cost(after, each) for each in others if sizes.shared(after, each))
-    return sizes.cost(taken, number) + min(following, default=0.0)
 
 
 def as_written(names: Names, legs: Sequence[Leg]) -> tuple[int, ...]:
@@ -228,10 +245,21 @@ class _Chosen:
             and all(self._alike(start, number) for number in start.meets)
         )
 
+    def lasts(self, rows: int, legs: int) -> bool:
+        """Whether it is used again without a look at what is new.
+
+        That is so where there are many legs, each of which would have to be looked at; and now and
+        then where there is much new, because what is like it came before and was looked at.
+        """
+        self.used += 1
+        if self.used >= _USES or legs != self.legs:
+            return False
+        return legs > _MOST_LEGS or (rows >= _MUCH_NEW and self.used % _LOOK != 0)
+
     def _alike(self, start: Start, number: int) -> bool:
         then = self.start.meets[number] / max(1.0, self.start.rows)
         now = start.meets[number] / max(1.0, start.rows)
-        return abs(now - then) <= _LITTLE * max(now, then)
+        return max(now, then) <= _MUCH * min(now, then) + _LITTLE
 
 
 class Router:
@@ -270,6 +298,13 @@ class Router:
                 self._note(Change(pattern, before, best, start.rows, met))
         self.routes[pattern] = best
         return best.legs
+
+    def again(self, pattern: int, rows: int, legs: int) -> tuple[int, ...] | None:
+        """The route of before, where to look at figures costs more than it can save for now."""
+        chosen = self._chosen.get(pattern)
+        if not self.adapts or chosen is None or not chosen.lasts(rows, legs):
+            return None
+        return self.routes[pattern].legs
 
     def _note(self, change: Change) -> None:
         self.changed += 1

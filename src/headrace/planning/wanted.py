@@ -34,7 +34,7 @@ from headrace.algebra.paths import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from headrace.algebra.query import Describe
+from headrace.algebra.query import Describe, Form
 from headrace.algebra.walk import (
     arguments,
     conjuncts,
@@ -102,18 +102,28 @@ def _widened(shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 
 def _shapes(plan: Plan) -> list[Shape] | None:
-    pattern = plan.pattern
-    if isinstance(plan.query.form, Describe) or _counts_graphs(pattern):
-        return None
+    found = shapes_in(plan.pattern, plan.query.form, early=plan.applies(FILTER_EARLY))
+    return None if any(shape.is_any for shape in found) else found
+
+
+def shapes_in(pattern: Operator, form: Form, *, early: bool = True) -> list[Shape]:
+    """The shapes of the statements that a query may ask for; one of them may be any statement.
+
+    Args:
+        pattern: what is evaluated.
+        form: what is made of it.
+        early: whether filters on numbers count.
+    """
+    if isinstance(form, Describe) or _counts_graphs(pattern):
+        return [Shape()]
     found: list[Shape] = []
-    early = plan.applies(FILTER_EARLY)
     for bgp, conditions in _filtered(pattern):
         tested = conditions if early else ()
         found += [shape for each in bgp.patterns for shape in _of_pattern(each, tested)]
     for operator in everywhere(pattern):
         for expression in expressions(operator):
             found += [_of_call(part) for part in parts(expression) if _looks_up(part)]
-    return None if any(shape.is_any for shape in found) else found
+    return found
 
 
 Conditions = tuple[Expression, ...]

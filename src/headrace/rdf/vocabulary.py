@@ -21,6 +21,35 @@ RDF_REST: Final = RDF + "rest"
 RDF_NIL: Final = RDF + "nil"
 RDF_LANG_STRING: Final = RDF + "langString"
 RDF_REIFIES: Final = RDF + "reifies"
+RDF_PROPERTY: Final = RDF + "Property"
+
+RDFS_CLASS: Final = RDFS + "Class"
+RDFS_RESOURCE: Final = RDFS + "Resource"
+RDFS_LITERAL: Final = RDFS + "Literal"
+RDFS_DATATYPE: Final = RDFS + "Datatype"
+RDFS_MEMBER: Final = RDFS + "member"
+RDFS_CONTAINER_MEMBERSHIP: Final = RDFS + "ContainerMembershipProperty"
+RDFS_SUB_CLASS_OF: Final = RDFS + "subClassOf"
+RDFS_SUB_PROPERTY_OF: Final = RDFS + "subPropertyOf"
+RDFS_DOMAIN: Final = RDFS + "domain"
+RDFS_RANGE: Final = RDFS + "range"
+
+OWL_CLASS: Final = OWL + "Class"
+OWL_INVERSE_OF: Final = OWL + "inverseOf"
+OWL_SYMMETRIC: Final = OWL + "SymmetricProperty"
+OWL_PROPERTIES: Final = tuple(
+    OWL + name
+    for name in (
+        "ObjectProperty",
+        "DatatypeProperty",
+        "AnnotationProperty",
+        "FunctionalProperty",
+        "InverseFunctionalProperty",
+        "TransitiveProperty",
+        "SymmetricProperty",
+    )
+)
+"""What a property may be called besides rdf:Property."""
 
 XSD_STRING: Final = XSD + "string"
 XSD_BOOLEAN: Final = XSD + "boolean"

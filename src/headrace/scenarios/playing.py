@@ -28,6 +28,7 @@ def played(scenario: Scenario, batches: Batches = None) -> Played:
         {query.name: query.text for query in scenario.queries},
         streams,
         static=scenario.static,
+        schemas=scenario.schemas,
         settings=scenario.settings,
         batches=batches,
         dialect=scenario.dialect,
@@ -38,6 +39,8 @@ def played(scenario: Scenario, batches: Batches = None) -> Played:
 def pushed(scenario: Scenario) -> Played:
     """Play a scenario in this process, element by element, the streams taking turns."""
     engine = Engine(settings=scenario.settings, live=scenario.live, clock=None)
+    for schema, text in scenario.schemas.items():
+        engine.static.schemas.add(schema, read(text, Format.TURTLE))
     for graph, text in scenario.static.items():
         name = None if graph is None else Iri(graph)
         engine.static.add(replace(quad, graph=name) for quad in read(text, Format.TURTLE))

@@ -46,7 +46,7 @@ _TYPED: Final = rf"{_STRING}(?:@[\w-]+|\^\^\S+)?"
 _COLUMN: Final = re.compile(rf"(\w+)=({_QUOTED}|{_IRI}|{_TYPED}|\S+)(?:\s+|$)")
 _DATE_TIME: Final = re.compile(r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z?")
 _KINDS: Final = (
-    "prefix", "set", "live", "query", "static", "stream",
+    "prefix", "set", "live", "query", "static", "schema", "stream",
     "emits", "late", "rejected", "counters", "refused",
 )  # fmt: skip
 _Value = TypeVar("_Value")
@@ -125,7 +125,8 @@ class _Reader:
             prefixes=self._prefixes,
             queries=tuple(self._queries),
             settings=self._settings,
-            static=dict(map(self._static, self._of("static"))),
+            static=dict(map(self._turtle, self._of("static"))),
+            schemas=dict(map(self._turtle, self._of("schema"))),
             streams=self._by_stream("stream", self._script),
             live=any(True for _ in self._of("live")),
             emits=tuple(map(self._emission, self._of("emits"))),
@@ -180,7 +181,7 @@ class _Reader:
             return None  # whoever plays the scenario is told, and it may be meant
         return None if registration is None else registration.name
 
-    def _static(self, section: _Section) -> tuple[str | None, str]:
+    def _turtle(self, section: _Section) -> tuple[str | None, str]:
         graph = self._iri(section.number, section.rest) if section.rest else None
         lines = "\n".join(line for _, line in section.lines)
         text = f"{self._declarations()}\n{lines}\n"

@@ -89,6 +89,7 @@ class Scenario:
         queries: in the order of the file.
         settings: as of ``--set``.
         static: Turtle by graph; no graph is the default one.
+        schemas: Turtle by the name of the schema; that of queries that name none has no name.
         streams: what comes in each stream.
         live: whether the input has no end, so that instants run up to the watermark.
         emits: what is emitted, by query; of a query that is not here, nothing is said.
@@ -104,6 +105,7 @@ class Scenario:
     queries: tuple[ScenarioQuery, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     static: Mapping[str | None, str] = field(default_factory=dict)
+    schemas: Mapping[str | None, str] = field(default_factory=dict)
     streams: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)
     live: bool = False
     emits: tuple[Emission, ...] = ()

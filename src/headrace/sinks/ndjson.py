@@ -76,6 +76,9 @@ def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
     """The lines of a report as columns, so many at a time that memory stays small."""
     heads = _heads(report)
     for block in blocks(emitted(report, form)):
+        if isinstance(form, Select) and form.variables and _is_full(block, form):
+            yield _full_rows(block, form, heads)
+            continue
         frame = _in_json(block, form).with_columns(heads.gather(block[INSTANT]).alias(_HEAD))
         said = (
             pl.when(pl.col(ERROR).is_not_null())
@@ -87,6 +90,26 @@ def ndjson_columns(report: Report, form: Form) -> Iterator[pl.Series]:
             .otherwise(_part(form))
         )
         yield frame.select(pl.concat_str(_HEAD, said, pl.lit("}")).alias(_LINE))[_LINE]
+
+
+def _is_full(block: pl.DataFrame, form: Select) -> bool:
+    """Whether all lines are rows with all of their columns."""
+    said = not (block[EMPTY].any() or block[SKIPPED].any())
+    nothing = block[ERROR].null_count() == block.height
+    return said and nothing and not any(block[name].null_count() for name in term_columns(form))
+
+
+def _full_rows(block: pl.DataFrame, form: Select, heads: pl.Series) -> pl.Series:
+    """The lines of rows that have all columns: in one go."""
+    instants = block[INSTANT]
+    alone = instants[0] == instants[-1]  # they are in order
+    head = pl.lit(heads[instants[0]]) if alone else heads.gather(instants).alias(_HEAD)
+    said: list[pl.Series | pl.Expr] = [head]
+    before = '"row": {'
+    for place, name in term_columns(form).items():
+        said += [pl.lit(f"{before}{_text(name)}: "), by_distinct(block[place], _terms)]
+        before = ", "
+    return pl.select(pl.concat_str(*said, pl.lit("}}")).alias(_LINE)).to_series()
 
 
 _HEAD: Final = "head"

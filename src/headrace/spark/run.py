@@ -25,6 +25,7 @@ from headrace.pipeline.parts import PartRequest, answer
 from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.sparklog import spark_problems
 from headrace.pipeline.static import StaticPiece, encode_piece
+from headrace.pipeline.static_parts import StaticRequest, Tasks, solve_part
 from headrace.pipeline.streams import Sources
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.spark.decoder import Decoder
@@ -211,6 +212,16 @@ class Runner:
         """
         with translating():
             self.spark.sparkContext.parallelize(pieces, len(pieces)).foreach(encode_piece)
+
+    def solve(self, requests: Sequence[StaticRequest]) -> None:
+        """Have static patterns solved, a task for each part."""
+        with translating(), first_of_all(self.spark):
+            self.spark.sparkContext.parallelize(requests, len(requests)).foreach(solve_part)
+
+    @property
+    def tasks(self) -> Tasks | None:
+        """Who solves static patterns in parts."""
+        return Tasks(self.spark.sparkContext.defaultParallelism, self.solve)
 
     def _answered(self, requests: Sequence[PartRequest]) -> list[File]:
         """Have the parts of queries evaluated, a task for each."""

@@ -1,0 +1,1 @@
+"""What follows from statements under a schema: closure, reduction, the epsilon network."""

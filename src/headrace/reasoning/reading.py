@@ -1,0 +1,41 @@
+"""A schema from files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import DataError, SettingError
+from headrace.rdf.files import content
+from headrace.rdf.formats import Format, format_of_path
+from headrace.rdf.options import FILE_LIMITS, ReadOptions
+from headrace.rdf.reading import read
+from headrace.rdf.scopes import Scope
+from headrace.reasoning.schema import Schema, schema_of
+
+_XML: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|[A-Za-z][\w.-]*:?RDF[\s>])")
+
+
+def read_schema(path: Path | str) -> Schema:
+    """The schema that a file holds.
+
+    What tools call `.owl` may be RDF/XML or Turtle: how it begins says which.
+
+    Raises:
+        SettingError: the file is missing, of a format that is not known, or cannot be read.
+    """
+    path = Path(path)
+    try:
+        data = content(path)
+        form = format_of_path(path)
+        if form is Format.RDF_XML and not _XML.match(data):
+            form = Format.TURTLE
+        # Most ontologies are RDF/XML, and whoever runs queries chooses the file, not its data.
+        base = path.resolve().as_uri()
+        options = ReadOptions(base=base, rdf_xml=True, limits=FILE_LIMITS)
+        return schema_of(read(data, form, name=str(path), scope=Scope("schema"), options=options))
+    except OSError as error:
+        raise SettingError(f"cannot read schema {path}: {error.strerror}") from None
+    except DataError as error:
+        raise SettingError(f"cannot read schema {error}") from None
