@@ -22,14 +22,13 @@ from headrace.algebra.query import Select
 from headrace.algebra.reporting import Emit, OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
 from headrace.errors import HeadraceError
-from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.evaluation import Around, own_answers
+from headrace.kernel.evaluation import Around, context_of, own_answers
 from headrace.kernel.grid import NEVER
 from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_own
 from headrace.kernel.instants import Instants
@@ -187,7 +186,7 @@ class Matching:
         surroundings = Surroundings(
             around.dictionary,
             budget=around.budget(),
-            context=EvaluationContext(date_time(0), functions=around.functions),
+            context=context_of(self.plan, date_time(0), around.functions),
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 

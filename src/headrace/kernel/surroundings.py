@@ -56,6 +56,7 @@ class Surroundings:
         observe: told what each operator and triple pattern has found, and in how many seconds.
         given: what is known already, by the identities of operators.
         apart: what has solutions of several queries, if some are evaluated as one.
+        chooses: whether filters that may be dear wait for joins where that costs less.
     """
 
     dictionary: Dictionary
@@ -72,6 +73,7 @@ class Surroundings:
     observe: Observe | None = None
     given: Mapping[int, Solutions] = field(default_factory=dict)
     apart: Apart | None = None
+    chooses: bool = False
 
     @property
     def whole(self) -> Collection[int]:

@@ -37,6 +37,7 @@ from headrace.planning.planned import PlannedWindow
 from headrace.planning.templates import Filled, Templates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class Plan:
     def applies(self, rule: str) -> bool:
         """Whether a rule of how queries are evaluated is on."""
         return dict(self.semantics.switched_rules).get(rule, True)
+
+    @property
+    def late(self) -> bool:
+        """Whether filters that may be dear are tested as late as possible, whatever that costs."""
+        return dict(self.semantics.switched_rules).get(pull_costly_filters.__name__, False)
 
     @property
     def semantics(self) -> Semantics:
