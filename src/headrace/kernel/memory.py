@@ -29,6 +29,7 @@ class QueryMemory:
         failure: why it has stopped, if it has.
         previous: its last answer, if the next one is compared with it.
         pace: how it keeps up with its streams.
+        used: the matches whose triples can make no others, if each is used once.
     """
 
     progress: Progress
@@ -36,6 +37,7 @@ class QueryMemory:
     failure: str | None = None
     previous: pl.DataFrame | None = None
     pace: Pace = field(default_factory=Pace)
+    used: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def memory_of(kernel: Kernel) -> Memory:
             query.failure,
             None if isinstance(query, Group) else query.previous,
             query.pace,
+            query.matching.used,
         )
         for query in kernel.queries
         for plan in query.plans
@@ -164,4 +167,5 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
             query.failure = found.failure
             query.previous = answers.get(query.plan.name, found.previous)
             query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
+            query.matching.used = found.used
             kernel.resume(query)

@@ -24,6 +24,9 @@ _NAME: Final = b"headrace"
 _GROUP: Final = "previous of "
 """How the last answers of queries that are evaluated as one are called, before their names."""
 
+_USED: Final = "used by "
+"""How the matches are called whose triples are used up, before the name of their query."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -53,10 +56,15 @@ def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
         if not each.statements.is_empty()
     }
     groups = {f"{_GROUP}{json.dumps(each.names)}": each.previous for each in memory.groups}
-    if not previous and not derived and not groups:
+    used = {
+        f"{_USED}{name}": query.used
+        for name, query in memory.queries.items()
+        if query.used is not None
+    }
+    if not previous and not derived and not groups and not used:
         return None
     name = f"{uuid4().hex}.arrow"
-    frames = {"terms": memory.terms, **previous, **derived, **groups}
+    frames = {"terms": memory.terms, **previous, **derived, **groups, **used}
     tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
     return name, write_tables(directory / name, tables)
 
@@ -77,7 +85,7 @@ def read_memory(
     Args:
         path: the file, if there is one.
         checksum: of the file.
-        queries: without their previous answers.
+        queries: without their previous answers and what they have used.
         derived: how far the streams have come that queries make.
         position: of the last element.
     """
@@ -88,7 +96,9 @@ def read_memory(
     return Memory(
         position,
         {
-            name: replace(each, previous=frames.get(f"previous {name}"))
+            name: replace(
+                each, previous=frames.get(f"previous {name}"), used=frames.get(f"{_USED}{name}")
+            )
             for name, each in queries.items()
         },
         {

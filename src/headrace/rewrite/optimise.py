@@ -84,6 +84,8 @@ def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
     switched = dict(query.semantics.switched_rules)
     check_names(switched)
+    if query.semantics.consumes:
+        return []  # what is chosen among triples depends on the patterns as they are written
     wanted = {rule.name: rule.on for rule in rules} | switched
     lazy = wanted.get(LAZY, True)
     return [rule for rule in rules if wanted[rule.name] and (lazy or not _waits_for_use(rule))]
