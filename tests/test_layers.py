@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "headrace"
 # Each layer imports only from those on earlier lines, and from itself.
 LAYERS = (
     {"version", "errors"},
-    {"durable"},
+    {"durable", "freshness"},
     {"rdf"},
     {"results"},
     {"algebra"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,14 +17,8 @@ from headrace.dialects.settings import duration
 from headrace.errors import SettingError, nearest
 from headrace.fitting import Fitting
 from headrace.functions.table import Functions
-from headrace.inline import (
-    LOG,
-    Counters,
-    InlineRunner,
-    LateElement,
-    RejectedElement,
-    StreamFeed,
-)
+from headrace.inline import LOG, Counters, InlineRunner, LateElement, RejectedElement, StreamFeed
+from headrace.kernel.alerts import Alerts
 from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
@@ -49,11 +42,7 @@ from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
 from headrace.sources import files_named, interleaved
 from headrace.store import Store
-from headrace.stream import Stream
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
+from headrace.stream import Stream, present
 
 
 class Engine:
@@ -78,7 +67,7 @@ class Engine:
         max_rows: int = Budget().rows,
         timeout: float | None = None,
         live: bool = False,
-        clock: Callable[[], int] | None = _now,
+        clock: Callable[[], int] | None = present,
         checkpoint: str | Path | None = None,
         seed: int = 0,
         schema: GivenSchema = None,
@@ -121,6 +110,7 @@ class Engine:
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
         self._at_work: Runner | None = None
+        self.alerts = Alerts(LOG.warning)
         self._came: Mapping[str, StreamState] = {}
 
     # -- what is declared ------------------------------------------------------------------
@@ -262,7 +252,7 @@ class Engine:
         """The runner, started when it is first needed."""
         if self._runner is None:
             kernel = Kernel(self.plans(), self.around(), self.live)
-            self._runner = InlineRunner(kernel, self._clock)
+            self._runner = InlineRunner(kernel, self._clock, self.alerts)
         return self._runner
 
     def plans(self) -> list[Plan]:
@@ -288,7 +278,7 @@ class Engine:
 
     def now(self) -> int:
         """The present, in microseconds."""
-        return _now() if self._clock is None else self._clock()
+        return present() if self._clock is None else self._clock()
 
     def around(self) -> Around:
         """What its queries share."""
@@ -363,8 +353,9 @@ class Engine:
         self._check_deployable(launch)
         plans, paces = self.plans(), Paces()
 
-        def tell(manifest: Manifest, _told: Told) -> None:
+        def tell(manifest: Manifest, told: Told) -> None:
             self._came = manifest.streams
+            self.alerts.hear(told.contracts)
             for name, state in manifest.queries.items():
                 if name in self._queries:
                     self._queries[name].error = state.failure
@@ -480,11 +471,9 @@ class Engine:
     @property
     def counters(self) -> Mapping[str, Counters]:
         """How many elements of each stream have come, were late, or were rejected."""
-        feeds = self._runner.feeds if self._runner else {}
-        came = {stream.value: feed.counters for stream, feed in feeds.items()}
-        for iri, state in self._came.items():
-            came[iri] = Counters(state.elements, state.late, state.rejected)
-        return {**dict.fromkeys(self._streams, Counters()), **came}
+        came = {iri: Counters(*each.counts) for iri, each in self._came.items()}
+        pushed = {} if self._runner is None else self._runner.counters()
+        return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
 
     @property
     def late(self) -> list[LateElement]:

@@ -13,6 +13,7 @@ import xxhash
 
 from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
 from headrace.errors import DataError, SettingError
+from headrace.kernel.alerts import Alerts
 from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
     ARRIVALS,
@@ -309,9 +310,15 @@ def check_readers(plans: Sequence[Plan]) -> None:
 class InlineRunner:
     """Drives a kernel with what is pushed to its streams."""
 
-    def __init__(self, kernel: Kernel, clock: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        clock: Callable[[], int] | None = None,
+        alerts: Alerts | None = None,
+    ) -> None:
         """Begin with no streams; with a clock, which counts microseconds, the run is live."""
         self.kernel = kernel
+        self.alerts = alerts or Alerts(LOG.warning)
         self.clock = clock
         self.feeds: dict[Iri, StreamFeed] = {}
         self.late: list[LateElement] = []
@@ -338,6 +345,10 @@ class InlineRunner:
                 self.clock,
             )
         return self.feeds[stream]
+
+    def counters(self) -> dict[str, Counters]:
+        """What has become of the elements of each stream."""
+        return {stream.value: feed.counters for stream, feed in self.feeds.items()}
 
     def push(self, feed: StreamFeed, element: Element) -> None:
         """Take an element, or a heartbeat."""
@@ -418,6 +429,7 @@ class InlineRunner:
         return self._noted(self.kernel.finish(self._batch()))
 
     def _noted(self, results: Results) -> Results:
+        self.alerts.hear(self.kernel.contracted())
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:

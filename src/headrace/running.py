@@ -17,6 +17,7 @@ from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
+from headrace.kernel.alerts import Alerts
 from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
@@ -200,6 +201,7 @@ class _Hearing:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
         self._paces = Paces()
+        self._alerts = Alerts(voice.note)
         self._plans = plans
         self._layout = layout
         self._voice = voice
@@ -211,6 +213,7 @@ class _Hearing:
         paces = {name: state.pace for name, state in manifest.queries.items()}
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
+        self._alerts.hear(told.contracts)
         self._voice.tell(manifest, told)
         now = told if self.at_work else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)

@@ -18,6 +18,7 @@ from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import ServiceError
+from headrace.background.refreshing import Fetcher
 from headrace.background.services import Services
 from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, SettingError, Source, UnsupportedError
@@ -84,7 +85,9 @@ class Store:
         self.schemas = Schemas(schema, self.graph)
         self._dictionary = Dictionary(seed)
         self._statements = Quads(QUADS.to_frame())
-        self._client = EndpointClient(services or ServiceConfig())
+        config = services or ServiceConfig()
+        self._client = EndpointClient(config)
+        self._fetcher = Fetcher(self._client, config, self._dictionary)
         self._functions = functions or Functions()
         self._max_rows = max_rows
         self._timeout = timeout
@@ -102,6 +105,11 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         """Close the connections to endpoints."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to endpoints."""
+        self._fetcher.close()
         self._client.close()
 
     @property
@@ -147,7 +155,14 @@ class Store:
             deadline = None if timeout is None else time.monotonic() + timeout
             return Budget(max_rows, deadline, time.monotonic)
 
-        return Around(self._dictionary, self._statements, ask, self._functions, budget)
+        return Around(
+            self._dictionary,
+            self._statements,
+            ask,
+            self._functions,
+            budget,
+            fetch=self._fetcher,
+        )
 
     def __len__(self) -> int:
         """How many statements there are."""

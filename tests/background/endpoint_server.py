@@ -41,8 +41,8 @@ class Endpoint(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, data: str, address: str = "127.0.0.1") -> None:
-        super().__init__((address, 0), Handler)
+    def __init__(self, data: str, address: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__((address, port), Handler)
         self.store = ox.Store()
         self.store.load(data.encode(), ox.RdfFormat.TRIG)
         self.faults: list[Fault] = []
@@ -76,6 +76,9 @@ class Handler(BaseHTTPRequestHandler):
         self._query("&".join(filter(None, [urlsplit(self.path).query, body])))
 
     def _query(self, form: str) -> None:
+        if self.server.stopped.is_set():  # a connection that was kept open dies with the server
+            self.close_connection = True
+            return
         parameters = parse_qs(form)
         text = parameters.get("query", [""])[0]
         path = urlsplit(self.path).path
@@ -110,9 +113,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(data: str = "", address: str = "127.0.0.1") -> Iterator[Endpoint]:
+def serving(data: str = "", address: str = "127.0.0.1", port: int = 0) -> Iterator[Endpoint]:
     """An endpoint that runs until the end of the block."""
-    server = Endpoint(data, address)
+    server = Endpoint(data, address, port)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

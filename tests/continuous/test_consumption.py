@@ -117,8 +117,9 @@ def cases(draw: st.DrawFn) -> Case:
     if graphs and draw(st.booleans()):
         fixed = ((draw(variables), STATIC_ONLY, draw(variables)),)
     names = sorted({term for each in (*some, *fixed) for term in each if term.startswith("?")})
-    without = None
-    if names and draw(st.booleans()):
+    without: tuple[str, str] | None = None
+    filters = draw(st.booleans())
+    if names and filters:
         without = (draw(st.sampled_from(names)), draw(terms))
     asked = Asked(some, fixed, not graphs, without, widths)
     static = frozenset(draw(st.lists(triples, max_size=2))) if not graphs else frozenset()

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 
 import pytest
 
 from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Budget
 from headrace.algebra.query import Query
 from headrace.algebra.reporting import (
     OnArrival,
@@ -18,6 +20,8 @@ from headrace.algebra.reporting import (
 from headrace.algebra.windows import NowWindow, TimeWindow
 from headrace.dialects import parse
 from headrace.errors import QueryError, SettingError, UnsupportedError
+from headrace.freshness.election import Policy, Proposer, Ranker
+from headrace.freshness.scores import Sliding
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.terms import Iri
@@ -91,15 +95,75 @@ def test_windows_that_have_no_meaning_together_are_refused() -> None:
         make_plan(replace(query, windows=()))
 
 
-def test_a_service_with_a_budget_is_refused_where_it_stands() -> None:
-    text = (
-        "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s]\n"
-        "{ ?a ?b ?c SERVICE <x:e> [BUDGET 5] { ?a ?d ?e } }"
-    )
-    parsed = parse(text)
-    with pytest.raises(UnsupportedError) as raised:
+HEAD = "SELECT * FROM STREAM <s> [RANGE 4s STEP 1s]\n"
+
+
+def test_a_service_with_a_budget_is_a_contract() -> None:
+    said = "[ACCURACY 0.8 WITHIN 2s POLICY LRU BUDGET 5]"
+    text = HEAD + f"{{ ?a ?b ?c SERVICE <x:e> {said} {{ ?a ?d ?e OPTIONAL {{ ?a ?f ?c }} }} }}"
+    [contract] = make_plan(parse(text).query).contracts
+    assert [key.name for key in contract.keys] == ["a"], "?c may be unbound at the endpoint"
+    assert contract.window == Sliding(4_000_000, 1_000_000)
+    assert contract.policy == Policy(Proposer.WSJ, Ranker.LRU)
+    assert contract.limits == Budget(0.8, 2_000_000, "LRU", 5)
+    assert make_plan(parse(HEAD + "{ ?a ?b ?c SERVICE <x:e> { ?a ?d ?e } }").query).contracts == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("{ ?a ?b ?c SERVICE ?a [BUDGET 5] { ?a ?d ?e } }", "needs its endpoint as an IRI"),
+        ("{ ?a ?b ?c SERVICE <x:e> [BUDGET 5] { ?x ?d ?e } }", "needs a variable that it shares"),
+        ("{ SERVICE <x:e> [BUDGET 5] { ?a ?d ?e } }", "needs a variable that it shares"),
+        ("{ ?a ?b ?c SERVICE <x:e> [POLICY WBM*] { ?a ?d ?e } }", "is a bound for experiments"),
+        ("{ ?a ?b ?c SERVICE <x:e> [POLICY BST] { ?a ?d ?e } }", "is a bound for experiments"),
+        (
+            "{ ?a ?b ?c FILTER EXISTS { ?a ?b ?d SERVICE <x:e> [BUDGET 1] { ?a ?d ?e } } }",
+            "inside EXISTS",
+        ),
+        (
+            "{ { ?a ?b ?c SERVICE <x:e> [BUDGET 1] { ?a ?d ?e } } UNION"
+            " { ?a ?d ?c SERVICE <x:e> [BUDGET 1] { ?a ?d ?e } } }",
+            "stands twice",
+        ),
+    ],
+)
+def test_a_contract_that_cannot_be_kept_is_refused_where_it_stands(
+    pattern: str, problem: str
+) -> None:
+    parsed = parse(HEAD + pattern)
+    with pytest.raises(UnsupportedError, match=problem) as raised:
         make_plan(parsed.query, source=parsed.source)
     assert raised.value.line == 2
+
+
+def test_settings_give_every_service_a_budget() -> None:
+    text = HEAD + "{ ?a ?b ?c SERVICE <x:e> { ?a ?d ?e } SERVICE <x:f> [BUDGET 1] { ?a ?d ?f } }"
+    settings = {
+        "service.accuracy": "0.5",
+        "service.within": "2s",
+        "service.policy": "rnd",
+        "service.budget": "7",
+    }
+    first, second = make_plan(parse(text, settings=settings).query).contracts
+    assert first.limits == Budget(0.5, 2_000_000, "RND", 7)
+    assert second.limits == Budget(requests=1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("service.accuracy", "2", "is a number from 0 to 1, not '2'"),
+        ("service.accuracy", "x", "is a number from 0 to 1, not 'x'"),
+        ("service.budget", "-1", "is a whole number, not '-1'"),
+        ("service.policy", "FIFO", "not 'FIFO'"),
+        ("service.within", "soon", "expected a duration"),
+        ("service.budgets", "1", "did you mean 'service.budget'"),
+    ],
+)
+def test_wrong_settings_of_services(key: str, value: str, problem: str) -> None:
+    with pytest.raises(SettingError, match=re.escape(problem)):
+        parse(HEAD + "{ ?a ?b ?c }", settings={key: value})
 
 
 # -- queries that read each other ------------------------------------------------------------

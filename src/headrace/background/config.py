@@ -10,6 +10,8 @@ from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import SettingError
 
 _MOST_IN_A_BLOCK: Final = 10_000
+_FILLS: Final = ("whole", "window")
+_REFRESHES: Final = ("auto", "blocks", "bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,14 @@ class ServiceConfig:
         block: how many bindings are sent in one request.
         url_characters: how long a URL may be; a longer query is sent by POST.
         credentials: who we are, by prefixes of endpoints.
+        view: how many mappings the local view of a SERVICE under a budget may hold.
+        fill: what such a view begins with: `whole`, all there is unless that is more than it may
+            hold, or `window`, what windows ask for.
+        refresh: how mappings are refreshed: in `blocks` of VALUES, by `bound` queries of one each,
+            as endpoints of SPARQL 1.0 need them, or `auto`, blocks where they are understood.
+        lanes: how many such requests are in flight at once.
+        changes: seconds between two changes of a mapping, where they are known, by prefixes of
+            endpoints.
     """
 
     allow: tuple[str, ...] = ()
@@ -84,6 +94,11 @@ class ServiceConfig:
     block: int = 50
     url_characters: int = 2_000
     credentials: tuple[Credentials, ...] = ()
+    view: int = 100_000
+    fill: str = "whole"
+    refresh: str = "auto"
+    lanes: int = 4
+    changes: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could never work."""
@@ -93,12 +108,20 @@ class ServiceConfig:
             parse_networks(self.private)
         except ValueError as error:
             raise SettingError(f"expected private addresses or networks: {error}") from None
-        for name in ("connect", "total", "response_bytes", "rows", "block"):
+        for name in ("connect", "total", "response_bytes", "rows", "block", "view", "lanes"):
             if getattr(self, name) <= 0:
                 raise SettingError(f"expected a positive {name}, found {getattr(self, name)}")
         for name in ("retries", "backoff", "longest_backoff", "url_characters"):
             if getattr(self, name) < 0:
                 raise SettingError(f"expected no negative {name}, found {getattr(self, name)}")
+        for name, words in (("fill", _FILLS), ("refresh", _REFRESHES)):
+            if getattr(self, name) not in words:
+                found = getattr(self, name)
+                raise SettingError(f"expected {name} as {' or '.join(words)}, found {found!r}")
+        for prefix, seconds in self.changes:
+            _normal(prefix, "changes")
+            if seconds <= 0:
+                raise SettingError(f"expected a positive time between changes, found {seconds}")
         if self.block > _MOST_IN_A_BLOCK:
             raise SettingError(f"expected a block of at most {_MOST_IN_A_BLOCK:,} bindings")
 
@@ -120,6 +143,15 @@ class ServiceConfig:
             if (prefix := normal(each.prefix)).covers(endpoint)
         ]
         return max(fitting, key=lambda each: each[0])[1] if fitting else None
+
+    def time_between_changes(self, endpoint: Url) -> float | None:
+        """Seconds between changes of a mapping of an endpoint: those of its longest prefix."""
+        fitting = [
+            (len(str(prefix)), seconds)
+            for each, seconds in self.changes
+            if (prefix := normal(each)).covers(endpoint)
+        ]
+        return max(fitting)[1] if fitting else None
 
     def networks(self) -> tuple[Network, ...]:
         """The private networks that may be connected to."""

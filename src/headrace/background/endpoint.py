@@ -20,7 +20,7 @@ from headrace.algebra.scope import possible_in_order
 from headrace.background.addresses import AddressError, PrivateAddressError, Resolve, look_up
 from headrace.background.blocks import blocks
 from headrace.background.config import Basic, Bearer, ServiceConfig
-from headrace.background.errors import RefusedError, ServiceError
+from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError
 from headrace.background.responses import (
     ACCEPT,
     ACCEPT_ENCODING,
@@ -139,27 +139,41 @@ class EndpointClient:
         rows: list[Row] = []
         for number, block in enumerate(asked):
             text = query_text(pattern, block)
-            table = self._asked(url, text, Scope(f"{scope}-{number}"))
+            name = Scope(f"{scope}-{number}")
+            table = self._asked(url, text, name, self._config.retries)
             try:
                 rows += arranged(table, variables).rows
             except DataError as error:
                 raise ServiceError(str(url), f"its answer is wrong: {error.problem}") from None
             if len(rows) > self._config.rows:
                 problem = f"its answers have more than {self._config.rows:,} rows together"
-                raise ServiceError(str(url), problem, hint="ask for less, or allow more (rows)")
+                raise LargeAnswerError(str(url), problem, hint="ask for less, or allow more (rows)")
         return Table(variables, tuple(rows))
 
     def select(
-        self, endpoint: Iri, text: str, *, scope: Scope = UNSCOPED, within: float | None = None
+        self,
+        endpoint: Iri,
+        text: str,
+        *,
+        scope: Scope = UNSCOPED,
+        within: float | None = None,
+        once: bool = False,
     ) -> Table:
         """What an endpoint answers to the text of a SELECT query.
+
+        Args:
+            endpoint: whom to ask.
+            text: the query.
+            scope: what the blank nodes of the answer are called.
+            within: seconds, if fewer than the configuration allows.
+            once: whether a request that failed is not sent again.
 
         Raises:
             ServiceError: if there is no answer, or not one that can be used.
         """
         url = self.admitted(endpoint)
         self._start(within)
-        return self._asked(url, text, scope)
+        return self._asked(url, text, scope, 0 if once else self._config.retries)
 
     def admitted(self, endpoint: Iri) -> Url:
         """The URL of an endpoint, if it is allowed.
@@ -185,7 +199,7 @@ class EndpointClient:
         seconds = self._config.total if within is None else min(within, self._config.total)
         self._deadline.ends = self._deadline.clock() + seconds
 
-    def _asked(self, url: Url, text: str, scope: Scope) -> Table:
+    def _asked(self, url: Url, text: str, scope: Scope, retries: int) -> Table:
         """The answer to a query, asked again where that may help and there is time for it."""
         attempt = 0
         while True:
@@ -199,7 +213,7 @@ class EndpointClient:
             except _PassingError as error:
                 pause = max(error.wait, self._pause(url, text, attempt))
                 left = self._deadline.ends - self._deadline.clock()
-                if attempt > self._config.retries or pause >= left:
+                if attempt > retries or pause >= left:
                     raise self._given_up(url, error, attempt) from None
                 self._sleep(pause)
             except ServiceError as error:
@@ -209,7 +223,12 @@ class EndpointClient:
     def _given_up(self, url: Url, error: _PassingError, attempts: int) -> ServiceError:
         hint = "is it up, and is the time enough? (connect, total, retries)"
         return ServiceError(
-            str(url), error.problem, status=error.status, hint=hint, attempts=attempts
+            str(url),
+            error.problem,
+            status=error.status,
+            hint=hint,
+            attempts=attempts,
+            wait=error.wait,
         )
 
     def _pause(self, url: Url, text: str, attempt: int) -> float:
@@ -249,7 +268,7 @@ class EndpointClient:
             return self._received(url, response)
         except TooLongError:
             most = f"{self._config.response_bytes:,} bytes"
-            raise ServiceError(
+            raise LargeAnswerError(
                 str(url),
                 f"its answer is larger than {most}",
                 status=response.status_code,

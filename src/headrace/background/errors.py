@@ -24,6 +24,7 @@ class ServiceError(HeadraceError):
         status: the status of HTTP, if there was one.
         hint: what to do about it.
         attempts: how often it was asked.
+        wait: how many seconds the server asked to be left alone.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class ServiceError(HeadraceError):
         status: int | None = None,
         hint: str | None = None,
         attempts: int = 0,
+        wait: float = 0.0,
     ) -> None:
         """Keep the parts as data and show them as one text."""
         self.endpoint = public(endpoint)
@@ -41,9 +43,14 @@ class ServiceError(HeadraceError):
         self.status = status
         self.hint = hint
         self.attempts = attempts
+        self.wait = wait
         tried = f" (asked {attempts} times)" if attempts > 1 else ""
         text = f"SERVICE <{self.endpoint}>: {problem}{tried}"
         super().__init__(f"{text}\n{hint}" if hint else text)
+
+
+class LargeAnswerError(ServiceError):
+    """The answer is larger than is allowed."""
 
 
 class RefusedError(ServiceError):

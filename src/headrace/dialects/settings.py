@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from headrace.algebra.operators import Budget
 from headrace.algebra.reporting import (
     FIRST,
     Align,
@@ -31,6 +32,7 @@ from headrace.algebra.reporting import (
     Skip,
     Strategy,
 )
+from headrace.dialects import contracts
 from headrace.dialects.durations import LONGEST, UNITS, iso_duration, unit_duration
 from headrace.dialects.profiles import PROFILES
 from headrace.errors import SettingError, listing, nearest
@@ -161,7 +163,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "consumption": _choice("consumption", Consumption),
 }
 
-KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>")
+KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>", *contracts.KEYS)
 
 
 def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
@@ -181,9 +183,18 @@ def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
                 raise SettingError(f"'{key}' is on or off, not '{text}'")
             switched = (*semantics.switched_rules, (member, text == "on"))
             semantics = replace(semantics, switched_rules=switched)
-        elif key != "profile":
+        elif key != "profile" and key not in contracts.KEYS:
             unknown(key)
     return semantics
+
+
+def service_budget(settings: Mapping[str, str]) -> Budget | None:
+    """What the settings give to every SERVICE without a budget of its own."""
+    within = settings.get(_WITHIN)
+    return contracts.budget_of(settings, {} if within is None else {_WITHIN: duration(within)})
+
+
+_WITHIN: Final = "service.within"
 
 
 def unknown(key: str) -> None:

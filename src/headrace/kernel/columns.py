@@ -56,6 +56,10 @@ def number_of(name: str) -> str:
 STAMP: Final = "time of "
 """How the columns of stream times begin."""
 
+CHANCE: Final = "chance of "
+"""How the columns begin that say how likely the remote data in a solution are fresh, in millionths.
+"""
+
 
 def time_of(name: str, stream: int) -> str:
     """The column with the latest time of a stream's triples that bound a variable."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from headrace.algebra.operators import Service
 from headrace.algebra.scope import possible
-from headrace.errors import HeadraceError, QueryError
+from headrace.errors import HeadraceError, InternalError, QueryError
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
@@ -19,10 +20,12 @@ from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.fetching import Fetch
 from headrace.kernel.forms import answer_frame
 from headrace.kernel.incremental import Matched, left_in_windows
 from headrace.kernel.instants import Instants
 from headrace.kernel.members import Apart, told_apart
+from headrace.kernel.remote import Remote
 from headrace.kernel.scan import Share
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
@@ -51,6 +54,7 @@ class Around:
         budget: makes what one evaluation may cost.
         observe: told what each operator of a query has found.
         tables: what follows from the statements of streams, where queries have a schema.
+        fetch: how the mappings of local views are fetched.
     """
 
     dictionary: Dictionary
@@ -60,6 +64,7 @@ class Around:
     budget: Callable[[], Budget] = Budget
     observe: Observe | None = None
     tables: Tables | None = None
+    fetch: Fetch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ def evaluate_held(
     around: Around,
     publish: Callable[[int, int, pl.DataFrame], None],
     share: Share | None = None,
+    remote: Remote | None = None,
 ) -> Outcome:
     """Evaluate a query at all instants, a run of them at a time.
 
@@ -102,8 +108,9 @@ def evaluate_held(
         around: what it shares with others.
         publish: takes the answers of each run, from one number to before another.
         share: the part of the solutions that is looked for.
+        remote: its local views of remote data, if it has any.
     """
-    evaluation = _Evaluation(held, around, publish, share)
+    evaluation = _Evaluation(held, around, publish, share, remote)
     for start, stop in held.blocks():
         failed = evaluation.run(start, stop)
         if failed is not None:
@@ -119,6 +126,7 @@ class _Evaluation:
     around: Around
     publish: Callable[[int, int, pl.DataFrame], None]
     share: Share | None
+    remote: Remote | None = None
     errors: dict[int, str] = field(default_factory=dict)
 
     def run(self, start: int, stop: int) -> tuple[int, str] | None:
@@ -155,10 +163,30 @@ class _Evaluation:
         seen = [contents.quads for window, contents in pairs if window.in_default_graph]
         surroundings = self._surroundings(start, stop, windows)
         surroundings = replace(surroundings, given=self.held.given(start, stop))
-        found = evaluate(plan.pattern, data_of(seen, static), surroundings)
+        if self.remote is None:
+            found = evaluate(plan.pattern, data_of(seen, static), surroundings)
+        else:
+            found = self._viewed(self.remote, start, data_of(seen, static), surroundings)
         instants = range(len(surroundings.instants))
         frame = answer_frame(plan.query, found, instants, around.dictionary)
         return told_apart(frame, len(plan.members)) if plan.members else frame
+
+    def _viewed(
+        self, remote: Remote, start: int, data: Data, surroundings: Surroundings
+    ) -> Solutions:
+        """The solutions at an instant, with local views in the place of endpoints."""
+        instants, fetch = self.held.instants, self.around.fetch
+        if fetch is None:
+            raise InternalError("SERVICE stands where no endpoint can be asked")
+        now, windows = int(instants.times[start]), surroundings.windows
+
+        def viewed(service: Service, solutions: Solutions) -> Solutions:
+            return remote.solutions(service, solutions, windows, now, fetch)
+
+        began = fetch.clock()
+        found = evaluate(self.held.plan.pattern, data, replace(surroundings, viewed=viewed))
+        remote.answered((now, int(instants.seqs[start])), found, fetch.clock() - began)
+        return found
 
     def _surroundings(
         self, start: int, stop: int, windows: tuple[WindowContents, ...]

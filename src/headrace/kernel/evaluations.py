@@ -44,6 +44,7 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
             boolean=_truth(rows) if asks else None,
             error=report.errors.get(place),
             skipped=place in report.skipped,
+            accuracy=report.accuracies.get(place),
         )
 
 

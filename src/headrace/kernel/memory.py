@@ -30,6 +30,7 @@ class QueryMemory:
         previous: its last answer, if the next one is compared with it.
         pace: how it keeps up with its streams.
         used: the matches whose triples can make no others, if each is used once.
+        views: what it knows of remote data, by name.
     """
 
     progress: Progress
@@ -38,6 +39,7 @@ class QueryMemory:
     previous: pl.DataFrame | None = None
     pace: Pace = field(default_factory=Pace)
     used: pl.DataFrame | None = None
+    views: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def memory_of(kernel: Kernel) -> Memory:
             None if isinstance(query, Group) else query.previous,
             query.pace,
             query.matching.used,
+            {} if query.remote is None else query.remote.frames(),
         )
         for query in kernel.queries
         for plan in query.plans
@@ -114,16 +117,19 @@ def memory_of(kernel: Kernel) -> Memory:
                 own = stated(own, log.elements)
             derived[query.plan.stream.value] = DerivedMemory(own, log.high)
     kept = [query.previous for query in kernel.queries]
-    terms = _terms(kept, derived, kernel.around.dictionary)
+    views = [each for query in kernel.queries if query.remote for each in query.remote.ids()]
+    terms = _terms(kept, derived, views, kernel.around.dictionary)
     return Memory(kernel.position, queries, derived, terms, groups)
 
 
 def _terms(
     previous: Iterable[pl.DataFrame | None],
     derived: Mapping[str, DerivedMemory],
+    views: Iterable[pl.Series],
     dictionary: Dictionary,
 ) -> pl.DataFrame:
-    used = [each.statements[name] for each in derived.values() for name in STATEMENT]
+    used = [*views]
+    used += [each.statements[name] for each in derived.values() for name in STATEMENT]
     for frame in previous:
         if frame is not None:
             names = [name for name in frame.columns if name.startswith("?")]
@@ -166,6 +172,8 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
             query.progress, query.since = found.progress, found.since
             query.failure = found.failure
             query.previous = answers.get(query.plan.name, found.previous)
+            if query.remote is not None and found.views:
+                query.remote.recall(found.views)
             query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
             query.matching.used = found.used
             kernel.resume(query)

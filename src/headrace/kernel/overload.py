@@ -203,6 +203,7 @@ class Turn:
             report.rows.with_columns(rows),
             {int(moved[place]): text for place, text in report.errors.items()},
             frozenset(np.flatnonzero(~self.chosen[told]).tolist()),
+            {int(moved[place]): each for place, each in report.accuracies.items()},
         )
 
 

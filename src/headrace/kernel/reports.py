@@ -23,6 +23,8 @@ class Report:
             of the parts of a statement, or of a truth value.
         errors: what went wrong, by the number of the evaluation.
         skipped: the numbers of the instants at which it was not evaluated, for want of time.
+        accuracies: how accurate the answers from local views of remote data are estimated to be, by
+            the number of the evaluation.
     """
 
     query: str
@@ -32,6 +34,7 @@ class Report:
     rows: pl.DataFrame
     errors: dict[int, str] = field(default_factory=dict)
     skipped: frozenset[int] = frozenset()
+    accuracies: dict[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many instants there are."""

@@ -58,6 +58,7 @@ from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
+from headrace.kernel.remote import with_chances
 from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
@@ -147,10 +148,10 @@ class _Snapshot:
                 return self._bgp(patterns)
             case Join(left, Service() as right):
                 ours = self.solutions(left)
-                return join(ours, self.around.service(right, ours), budget)
+                return join(ours, self.around.remote(right, ours), budget)
             case Join(Service() as left, right):
                 theirs = self.solutions(right)
-                return join(self.around.service(left, theirs), theirs, budget)
+                return join(self.around.remote(left, theirs), theirs, budget)
             case Join():
                 return self._chain(operator, ())
             case LeftJoin(left, right, condition):
@@ -175,10 +176,11 @@ class _Snapshot:
             case Window():
                 return self._window(operator)
             case Service():
-                return self.around.service(operator, unit())
+                return self.around.remote(operator, unit())
             case Group(source, keys, aggregates):
                 found = self._timely(self.solutions(source), *expressions(operator))
-                return group(found, keys, aggregates, instants, self.expressions)
+                made = group(found, keys, aggregates, instants, self.expressions)
+                return with_chances(made, found, keys)
             case Annotate(source, annotations):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 # All clauses read the same solutions: none sees the variable of another.
@@ -192,7 +194,7 @@ class _Snapshot:
                 return ordered(found, keys, self.expressions)
             case Project(source, variables):
                 found = self.solutions(source)
-                return found.only([column(variable) for variable in variables])
+                return found.only([*map(column, variables), *found.chances])
             case Distinct(source):
                 return distinct(self.solutions(source))
             case Reduced(source):
@@ -251,7 +253,7 @@ class _Snapshot:
     def _right(self, operator: Operator, left: Solutions) -> Solutions:
         """The right side of OPTIONAL; a service is asked only for what fits the left."""
         if isinstance(operator, Service):
-            return self.around.service(operator, left)
+            return self.around.remote(operator, left)
         return self.solutions(operator)
 
     def _chain(self, operator: Join, conditions: tuple[Expression, ...]) -> Solutions:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.kernel.columns import INSTANT, STAMP, column
+from headrace.kernel.columns import CHANCE, INSTANT, STAMP, column
 from headrace.planning.limits import Limit
 
 
@@ -39,8 +39,13 @@ class Solutions:
 
     @property
     def stamps(self) -> list[str]:
-        """The columns of the stream times of variables."""
-        return [name for name in self.frame.columns if name.startswith(STAMP)]
+        """The columns that are carried along: stream times of variables, and chances."""
+        return [name for name in self.frame.columns if name.startswith((STAMP, CHANCE))]
+
+    @property
+    def chances(self) -> list[str]:
+        """The columns that say how likely the remote data of a solution are fresh."""
+        return [name for name in self.frame.columns if name.startswith(CHANCE)]
 
     @property
     def key(self) -> list[str]:

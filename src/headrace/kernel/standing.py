@@ -35,6 +35,7 @@ from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.previous import Previous
 from headrace.kernel.progress import Progress
+from headrace.kernel.remote import Remote
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.strategy import Matching
@@ -54,6 +55,7 @@ class Standing:
         self.matching = Matching(plan)
         self.last = Previous()
         self.failure: str | None = None
+        self.remote = Remote(plan.contracts, plan.name) if plan.contracts else None
         self._pending: list[tuple[int, Elements]] = []
 
     def begin_like(self, other: Standing) -> None:
@@ -163,7 +165,7 @@ class Standing:
             ):
                 continue
             emit = self._emitting(frames, held, base, around)
-            outcome = outcome.and_then(evaluate_held(held, around, emit), base)
+            outcome = outcome.and_then(evaluate_held(held, around, emit, remote=self.remote), base)
             if outcome.failed is not None:
                 break
         return self._reported(instants, frames, outcome)
@@ -243,7 +245,13 @@ class Standing:
             instants = instants.chosen(slice(place + 1))
         rows = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
         report = Report(
-            self.plan.name, instants.times, instants.seqs, self._shown(instants), rows, errors
+            self.plan.name,
+            instants.times,
+            instants.seqs,
+            self._shown(instants),
+            rows,
+            errors,
+            accuracies={} if self.remote is None else self.remote.told(instants),
         )
         return self._shortened(report)
 
@@ -303,6 +311,9 @@ def of_answers(report: Report) -> Report:
         windows,
         report.rows.with_columns(numbers),
         {int(places[place]): text for place, text in report.errors.items()},
+        accuracies={
+            int(places[place]): each for place, each in report.accuracies.items() if kept[place]
+        },
     )
 
 

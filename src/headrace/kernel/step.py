@@ -25,6 +25,7 @@ from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
 from headrace.kernel.remembered import forget_tables
+from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.standing import Standing, completed
@@ -264,6 +265,10 @@ class Kernel:
         self._apart = True
         return told, parts
 
+    def contracted(self) -> dict[str, Contracted]:
+        """How queries stand with the endpoints that they ask under a budget."""
+        return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
+
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
         statements = arrivals.statements
@@ -434,6 +439,8 @@ class Kernel:
             if parameters is not None:
                 terms = table_of(parameters, dictionary)
                 used += [terms.frame[name] for name in terms.names]
+            if query.remote is not None:
+                used += query.remote.ids()
             if query.previous is not None:
                 names = [name for name in query.previous.columns if name.startswith("?")]
                 used += [query.previous[name].drop_nulls() for name in names]

@@ -57,6 +57,7 @@ class Surroundings:
         given: what is known already, by the identities of operators.
         apart: what has solutions of several queries, if some are evaluated as one.
         chooses: whether filters that may be dear wait for joins where that costs less.
+        viewed: how a SERVICE under a budget is answered, from a local view of it.
     """
 
     dictionary: Dictionary
@@ -74,6 +75,13 @@ class Surroundings:
     given: Mapping[int, Solutions] = field(default_factory=dict)
     apart: Apart | None = None
     chooses: bool = False
+    viewed: CallService | None = None
+
+    def remote(self, service: Service, solutions: Solutions) -> Solutions:
+        """The solutions of a SERVICE that fit some solutions."""
+        if service.budget is None or self.viewed is None:
+            return self.service(service, solutions)
+        return self.viewed(service, solutions)
 
     @property
     def whole(self) -> Collection[int]:

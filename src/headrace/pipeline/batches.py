@@ -14,6 +14,7 @@ from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
+from headrace.kernel.remote import Contracted
 from headrace.kernel.routes import changes_of
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.changes import changes
@@ -421,6 +422,9 @@ class Batches:
         queries = () if self._kernel is None else self._kernel[1].queries
         return {query.plan.name: changes_of(query.matching.matches) for query in queries}
 
+    def _contracts(self) -> dict[str, Contracted]:
+        return {} if self._kernel is None else self._kernel[1].contracted()
+
     def _publish(self, manifest: Manifest, told: Told) -> None:
         """Give what a batch has to tell to every sink, once in this process."""
         if self._published == manifest.label:
@@ -433,7 +437,8 @@ class Batches:
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
-        self._tell(manifest, replace(told, spent=self._watch.spent, rerouted=self._rerouted()))
+        spent, rerouted, contracts = self._watch.spent, self._rerouted(), self._contracts()
+        self._tell(manifest, replace(told, spent=spent, rerouted=rerouted, contracts=contracts))
         reach("published")
 
 

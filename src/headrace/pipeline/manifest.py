@@ -50,6 +50,11 @@ class StreamState:
         known = [high for high in self.highs.values() if high is not None]
         return min(known) if known and len(known) == len(self.highs) else None
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many elements have come, were late, and were rejected."""
+        return self.elements, self.late, self.rejected
+
     def reading(self, parts: Iterable[str]) -> StreamState:
         """The same of a source with these parts; what is new among them begins where it stands."""
         return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})

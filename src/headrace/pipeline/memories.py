@@ -23,6 +23,8 @@ from headrace.pipeline.tables import frame_of, read_tables, write_tables
 _NAME: Final = b"headrace"
 _GROUP: Final = "previous of "
 """How the last answers of queries that are evaluated as one are called, before their names."""
+_VIEW: Final = "view of "
+"""How what a query knows of remote data is called, before the names of both."""
 
 _USED: Final = "used by "
 """How the matches are called whose triples are used up, before the name of their query."""
@@ -61,10 +63,16 @@ def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
         for name, query in memory.queries.items()
         if query.used is not None
     }
-    if not previous and not derived and not groups and not used:
+    views = {
+        f"{_VIEW}{json.dumps([name, each])}": frame
+        for name, query in memory.queries.items()
+        for each, frame in query.views.items()
+    }
+    kept = {**previous, **derived, **groups, **used, **views}
+    if not kept:
         return None
     name = f"{uuid4().hex}.arrow"
-    frames = {"terms": memory.terms, **previous, **derived, **groups, **used}
+    frames = {"terms": memory.terms, **kept}
     tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
     return name, write_tables(directory / name, tables)
 
@@ -93,11 +101,19 @@ def read_memory(
     for table in read_tables(path, checksum) if path is not None else ():
         name = (table.schema.metadata or {})[_NAME].decode()
         frames[name] = frame_of(table.replace_schema_metadata(None))
+    views: dict[str, dict[str, pl.DataFrame]] = {}
+    for name, frame in frames.items():
+        if name.startswith(_VIEW):
+            query, part = json.loads(name.removeprefix(_VIEW))
+            views.setdefault(query, {})[part] = frame
     return Memory(
         position,
         {
             name: replace(
-                each, previous=frames.get(f"previous {name}"), used=frames.get(f"{_USED}{name}")
+                each,
+                previous=frames.get(f"previous {name}"),
+                used=frames.get(f"{_USED}{name}"),
+                views=views.get(name, {}),
             )
             for name, each in queries.items()
         },

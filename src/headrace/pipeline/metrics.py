@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import MachineError, SettingError
+from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
 from headrace.pipeline.results import Told
@@ -34,12 +35,14 @@ class Figures:
         seconds: how long the stages of the batch have taken.
         state: how many bytes the next batch needs of those before it.
         rerouted: how often each query has changed the order of its joins since the run began.
+        contracts: how queries stand with the endpoints that they ask under a budget.
     """
 
     manifest: Manifest = NOTHING
     seconds: Mapping[str, float] = field(default_factory=dict)
     state: int = 0
     rerouted: Mapping[str, int] = field(default_factory=dict)
+    contracts: Mapping[str, Contracted] = field(default_factory=dict)
 
     @property
     def batch_seconds(self) -> float:
@@ -73,7 +76,8 @@ Watch = Callable[[Figures], None]
 
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
     """How a run stands after a batch."""
-    return Figures(manifest, dict(told.spent), _state(layout, manifest), told.rerouted)
+    state = _state(layout, manifest)
+    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts)
 
 
 def _state(layout: Layout, manifest: Manifest) -> int:
@@ -134,6 +138,31 @@ _QUERIES: Final[tuple[tuple[str, str, str, Callable[[QueryState], float]], ...]]
 )
 
 
+_CONTRACTS: Final[tuple[tuple[str, str, str, Callable[[Contracted], float]], ...]] = (
+    (
+        "headrace_service_accuracy",
+        "gauge",
+        "The estimated accuracy of the last answer from local views.",
+        lambda c: c.accuracy,
+    ),
+    (
+        "headrace_service_alert",
+        "gauge",
+        "1 while a contract with an endpoint is not met.",
+        lambda c: bool(c.alerts),
+    ),
+    ("headrace_service_requests_total", "counter", "Requests for views.", lambda c: c.requests),
+    ("headrace_service_refreshed_total", "counter", "Mappings refreshed.", lambda c: c.refreshed),
+    (
+        "headrace_service_missing_total",
+        "counter",
+        "Mappings that windows asked for and views did not have.",
+        lambda c: c.missing,
+    ),
+    ("headrace_service_mappings", "gauge", "Mappings in local views.", lambda c: c.mappings),
+)
+
+
 def measures(figures: Figures, now: float) -> Iterator[Measure]:
     """All metrics of a run.
 
@@ -157,6 +186,9 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     for name, kind, says, of_query in _QUERIES:
         states = [(query, of_query(each)) for query, each in manifest.queries.items()]
         yield Measure(name, kind, says, _labelled("query", states))
+    for name, kind, says, of_contract in _CONTRACTS:
+        standing = [(query, of_contract(each)) for query, each in figures.contracts.items()]
+        yield Measure(name, kind, says, _labelled("query", standing))
     says = "Changes of the order in which what is new is joined, since the run began."
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
+from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.pipeline.tables import frame_of, read_tables, write_tables
 
@@ -44,6 +45,7 @@ class Told:
         rejected: what could not be taken, and why.
         spent: seconds by stage, of the process that tells it; not kept with the rest.
         rerouted: how often each query has changed the order of its joins in this process; likewise.
+        contracts: how queries stand with the endpoints that they ask under a budget; likewise.
     """
 
     reports: Sequence[Report] = ()
@@ -51,6 +53,7 @@ class Told:
     rejected: pl.DataFrame = field(default_factory=REJECTED.to_frame)
     spent: Mapping[str, float] = field(default_factory=dict)
     rerouted: Mapping[str, int] = field(default_factory=dict)
+    contracts: Mapping[str, Contracted] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:
@@ -96,6 +99,7 @@ def _header(bundles: Sequence[Sequence[Report]]) -> pa.Table:
                     "rows": report.rows.height,
                     "errors": list(report.errors.items()),
                     "skipped": sorted(report.skipped),
+                    "accuracies": list(report.accuracies.items()),
                 }
                 for report in bundle
             ],
@@ -145,5 +149,6 @@ def _reports(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Iterat
             frame.slice(row, each["rows"]),
             {int(place): text for place, text in each["errors"]},
             frozenset(each.get("skipped", ())),
+            {int(place): value for place, value in each.get("accuracies", ())},
         )
         first, row = first + each["instants"], row + each["rows"]

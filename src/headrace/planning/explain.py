@@ -32,6 +32,7 @@ from headrace.algebra.windows import (
 )
 from headrace.errors import listing
 from headrace.planning.consuming import Consuming
+from headrace.planning.contracts import Contract
 from headrace.planning.estimates import Counts, estimated
 from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.pieces import pieces
@@ -181,6 +182,7 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
         lines += [f"{'shared':12}{_shared_text(plan)}"]
         lines += [f"{'evaluated':12}{_parts_text(partitioning(plan))}"]
+        lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
     lines += ["", "parsed", show(query.pattern)]
     stages, pattern = _stages(query)
     for stage in stages:
@@ -192,6 +194,12 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
+
+
+def _asked(contract: Contract) -> str:
+    """The endpoint of a contract."""
+    endpoint = contract.service.endpoint
+    return endpoint.value if isinstance(endpoint, Iri) else endpoint.name
 
 
 def _strategy_text(plan: Plan) -> str:
@@ -317,6 +325,12 @@ def _window_text(window: WindowDeclaration) -> str:
     return f"{named}: {frame_text(window.frame)}{where}"
 
 
+def _contracts_json(query: Query) -> dict[str, Any]:
+    contracts = sketch_of(query).contracts if query.is_continuous else ()
+    found = [{"endpoint": _asked(each), "contract": str(each)} for each in contracts]
+    return {"contracts": found} if found else {}
+
+
 def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
     """A query explained for a program; times in milliseconds, patterns in the notation."""
     stages, pattern = _stages(query)
@@ -340,6 +354,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             "possible": sorted(each.name for each in possible(query.pattern)),
         },
         **_ways_json(query),
+        **_contracts_json(query),
         "stages": [
             {"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)},
             *(_stage_json(stage) for stage in stages),

@@ -33,6 +33,7 @@ from headrace.algebra.windows import (
 from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.planning.apart import to_be_evaluated
 from headrace.planning.consuming import Consuming, consuming_of
+from headrace.planning.contracts import Contract, contracts_of
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
 from headrace.planning.templates import Filled, Templates
@@ -106,6 +107,11 @@ class Plan:
     def asks_services(self) -> bool:
         """Whether an evaluation asks a remote endpoint."""
         return any(isinstance(each, Service) for each in everywhere(self.query.pattern))
+
+    @cached_property
+    def contracts(self) -> tuple[Contract, ...]:
+        """What each SERVICE under a budget is held to."""
+        return contracts_of(self.pattern, [window.frame for window in self.windows])
 
     @cached_property
     def matching(self) -> Matching:
@@ -220,10 +226,7 @@ def _check(query: Query, source: Source | None) -> None:
             first,
             hint="leave order=event-time, so that equal times have an order",
         )
-    for operator in everywhere(query.pattern):
-        if isinstance(operator, Service) and operator.budget is not None:
-            problem = "a SERVICE with a budget is not supported yet"
-            raise UnsupportedError(problem, source, operator.span)
+    contracts_of(query.pattern, [window.frame for window in query.windows], source)
 
 
 def _stamps_inside_exists(pattern: Operator) -> bool:

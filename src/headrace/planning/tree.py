@@ -81,8 +81,8 @@ def label(operator: Operator) -> str:
             return f"graph {text(name)}"
         case Window(name, _):
             return f"window {text(name)}"
-        case Service(endpoint, _):
-            return f"service {text(endpoint)}"
+        case Service(endpoint, _, budget=budget):
+            return f"service {text(endpoint)}" + ("" if budget is None else ", from a view")
         case Group(_, keys, aggregates):
             by = f" by {_all(keys)}" if keys else ""
             calls = ", ".join(call_text(*each) for each in aggregates)

@@ -35,6 +35,8 @@ class Evaluation:
         boolean: the truth of an ASK; None if it emits none.
         error: why there is no answer.
         skipped: whether the query was not evaluated at this instant, for want of time.
+        accuracy: what share of the answer is estimated to be right, where remote data come from a
+            local view; None if none do.
     """
 
     query: str
@@ -47,6 +49,7 @@ class Evaluation:
     boolean: bool | None = None
     error: str | None = None
     skipped: bool = False
+    accuracy: float | None = None
 
     @property
     def time(self) -> datetime:

@@ -27,7 +27,14 @@ def _head(evaluation: Evaluation) -> dict[str, Any]:
         for name, (opens, closes) in evaluation.windows.items()
     }
     at = _milliseconds(evaluation.at)
-    return {"query": evaluation.query, "at": at, "seq": evaluation.seq, "windows": windows}
+    accuracy = {} if evaluation.accuracy is None else {"accuracy": round(evaluation.accuracy, 4)}
+    return {
+        "query": evaluation.query,
+        "at": at,
+        "seq": evaluation.seq,
+        "windows": windows,
+        **accuracy,
+    }
 
 
 def _parts(evaluation: Evaluation) -> Iterator[dict[str, Any]]:

@@ -145,7 +145,12 @@ def _heads(report: Report) -> pl.Series:
         before = f"{', ' if place else ''}{_text(name)}: ["
         said += [pl.lit(before), opens.alias(f"opens {place}"), pl.lit(", ")]
         said += [closes.alias(f"closes {place}"), pl.lit("]")]
-    return pl.select(pl.concat_str(*said, pl.lit("}, ")).alias(_HEAD))[_HEAD]
+    said.append(pl.lit("}, "))
+    if report.accuracies:
+        found = [report.accuracies.get(place) for place in range(len(report))]
+        shown = ["" if each is None else f'"accuracy": {round(each, 4)}, ' for each in found]
+        said.append(pl.Series("accuracy", shown, pl.String))
+    return pl.select(pl.concat_str(*said).alias(_HEAD))[_HEAD]
 
 
 def _numbers(times: pl.Series) -> pl.Series:

@@ -30,7 +30,7 @@ from headrace.algebra.windows import (
     WindowFrame,
 )
 from headrace.dialects.profiles import MissingStep, Profile
-from headrace.dialects.settings import applied
+from headrace.dialects.settings import applied, service_budget
 from headrace.dialects.translate.queries import QueryTranslator
 from headrace.dialects.translate.trees import (
     Node,
@@ -51,6 +51,7 @@ class ContinuousTranslator(QueryTranslator):
         super().__init__(source)
         self.profile = profile
         self.settings = settings
+        self.default_budget = service_budget(settings)
         self.windows: list[WindowDeclaration] = []
         self._window_nodes: dict[WindowDeclaration, Node] = {}
         self._registration: Registration | None = None

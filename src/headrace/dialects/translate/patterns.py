@@ -42,6 +42,7 @@ from headrace.algebra.paths import (
     ZeroOrOne,
 )
 from headrace.algebra.scope import possible
+from headrace.dialects.contracts import POLICIES
 from headrace.dialects.translate.expressions import ExpressionTranslator
 from headrace.dialects.translate.trees import (
     Node,
@@ -58,8 +59,6 @@ from headrace.rdf.terms import Iri, QuotedTriple, Term
 from headrace.rdf.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST
 
 Pattern: TypeAlias = TriplePattern | PathPattern
-
-POLICIES = ("WBM", "LRU", "RND", "WST", "BST", "WBM*", "GNR")
 
 
 @dataclass(slots=True)
@@ -92,6 +91,8 @@ class PatternTranslator(ExpressionTranslator):
         """Start before the first basic graph pattern."""
         super().__init__(source)
         self._bgps = 0
+        self.default_budget: Budget | None = None
+        """What a SERVICE is held to that says nothing of its own."""
 
     @abstractmethod
     def subselect(self, tree: Tree[Token]) -> Operator:
@@ -201,12 +202,15 @@ class PatternTranslator(ExpressionTranslator):
 
     def _service(self, tree: Tree[Token]) -> Operator:
         name, inner = (node for node in present(tree) if not _is(node, "silent", "budget"))
-        budget = subtree(tree, "budget")
+        said = subtree(tree, "budget")
+        budget, self.default_budget = self.default_budget, None  # what is inside is not ours
+        asked = self.group(as_tree(inner))
+        self.default_budget = budget
         return Service(
             self.name(name),
-            self.group(as_tree(inner)),
+            asked,
             subtree(tree, "silent") is not None,
-            None if budget is None else self._budget(budget),
+            budget if said is None else self._budget(said),
             span(name),
         )
 

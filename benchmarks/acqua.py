@@ -1,0 +1,441 @@
+"""How accurate answers from a local view are under a budget of refreshes: ACQUA's experiments.
+
+The paper's Twitter data are not public, so this is a replay of what it says of them, by a seed:
+
+* 400 users. The times between changes of their follower counts are log-spaced from 1 to 250
+  minutes and dealt to the users at random. A count changes at every multiple of its user's time,
+  counted from the start (phase 0), and never comes back to an earlier value.
+* Mentions of users come at random, 18 a minute on average, over three hours. The user of rank k is
+  mentioned in proportion to 1 / sqrt(k); ranks are dealt at random.
+* A window of 2 minutes slides every minute, which makes 180 evaluations. The users that are
+  mentioned in it, 33 on average, are joined with their counts from the view. The view is filled at
+  the start, when all best-before times are the start.
+
+Accuracy is the share of an evaluation's rows whose count is the endpoint's; a run's is the mean of
+its evaluations. Variants: each count has a phase of its own, at random; changes come by chance
+(Poisson). How rates are learned that drift is seen over twelve hours, after the first three of
+which the times between changes are dealt anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.freshness.accuracy import estimated
+from headrace.freshness.election import Oracle, Proposer, Ranker, elected
+from headrace.freshness.rates import Learning
+from headrace.freshness.scores import Sliding
+from headrace.freshness.view import LocalView
+
+USERS: Final = 400
+MINUTE: Final = 60
+EVALUATIONS: Final = 180
+WINDOW: Final = Sliding(2 * MINUTE, MINUTE)
+MENTIONS: Final = 0.3
+"""How many mentions come in a second."""
+SKEW: Final = 0.5
+SHORTEST, LONGEST = 1 * MINUTE, 250 * MINUTE
+BUDGETS: Final = (3, 5, 10)
+ENOUGH: Final = 0.8
+NEVER: Final = -1
+
+PERIODIC, PHASES, POISSON, DRIFT = "periodic", "random phases", "Poisson", "drift"
+DRIFTING: Final = 4 * EVALUATIONS
+"""Rates that change are learned over twelve hours; they are dealt anew after the first three."""
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+PAPER: Final = {
+    "WST": (0.23, 0.23, 0.23),
+    "GNR-RND": (0.26, 0.26, 0.32),
+    "GNR-LRU": (0.27, 0.28, 0.33),
+    "WSJ-RND": (0.40, 0.48, 0.64),
+    "WSJ-LRU": (0.38, 0.51, 0.76),
+    "BST": (0.49, 0.66, 0.94),
+    "WSJ-WBM": (0.46, 0.60, 0.81),
+    "WSJ-WBM*": (0.52, 0.71, 0.94),
+}
+"""The paper's Tables 1 and 2, for synthetic background data."""
+POLICIES: Final = {
+    "WST": (Proposer.WSJ, Ranker.WST),
+    "GNR-RND": (Proposer.GNR, Ranker.RND),
+    "GNR-LRU": (Proposer.GNR, Ranker.LRU),
+    "WSJ-RND": (Proposer.WSJ, Ranker.RND),
+    "WSJ-LRU": (Proposer.WSJ, Ranker.LRU),
+    "BST": (Proposer.WSJ, Ranker.BST),
+    "WSJ-WBM": (Proposer.WSJ, Ranker.WBM),
+    "WSJ-WBM*": (Proposer.WSJ, Ranker.WBM_STAR),
+}
+
+
+# -- what happens ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What happens by one seed.
+
+    Attributes:
+        seed: which.
+        intervals: between the changes of each user's count, at the start.
+        entered: at each evaluation, when each user was mentioned last in the window, or NEVER.
+        versions: at each evaluation, how often each count has changed.
+        following: at each evaluation, when each count changes next.
+    """
+
+    seed: int
+    intervals: Ints
+    entered: Ints
+    versions: Ints
+    following: Ints
+
+
+@cache
+def world(seed: int, process: str = PERIODIC) -> World:
+    """All that happens, and nothing that depends on who is refreshed."""
+    chance = np.random.default_rng(seed)
+    spaced = np.geomspace(SHORTEST, LONGEST, USERS)
+    intervals = chance.permutation(np.rint(spaced).astype(np.int64))
+    shares = chance.permutation(np.arange(1, USERS + 1) ** -SKEW)
+    evaluations = DRIFTING if process == DRIFT else EVALUATIONS
+    ends = evaluations * MINUTE
+    times = np.sort(chance.integers(-WINDOW.width, ends, chance.poisson(MENTIONS * ends)))
+    users = chance.choice(USERS, times.size, p=shares / shares.sum())
+    closes = MINUTE * np.arange(1, evaluations + 1)
+    entered = np.full((evaluations, USERS), NEVER, np.int64)
+    for row, close in enumerate(closes):
+        first, last = np.searchsorted(times, [close - WINDOW.width, close], side="right")
+        np.maximum.at(entered[row], users[first:last], times[first:last])
+    changes = [_changes(intervals[user], process, chance, intervals) for user in range(USERS)]
+    places = [np.searchsorted(each, closes, side="right") for each in changes]
+    versions = np.stack(places, axis=1)
+    following = np.stack([each[at] for each, at in zip(changes, places, strict=True)], axis=1)
+    return World(seed, intervals, entered, versions.astype(np.int64), following)
+
+
+def _changes(
+    interval: np.int64, process: str, chance: np.random.Generator, intervals: Ints
+) -> Ints:
+    """When a count changes, to beyond the end."""
+    until = (DRIFTING if process == DRIFT else EVALUATIONS) * MINUTE + 2 * LONGEST
+    match process:
+        case "periodic":
+            return np.arange(int(interval), until, int(interval))
+        case "random phases":
+            return np.arange(int(chance.integers(1, int(interval) + 1)), until, int(interval))
+        case "Poisson":
+            gaps = chance.exponential(interval, 2 * until // int(interval) + 50)
+            return np.ceil(np.cumsum(gaps)).astype(np.int64)
+        case "drift":
+            turn = EVALUATIONS * MINUTE
+            then = chance.choice(intervals)
+            return np.concatenate(
+                [np.arange(interval, turn, interval), np.arange(turn + then, until, then)]
+            )
+        case _:
+            raise ValueError(process)
+
+
+# -- a run ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run gives, evaluation by evaluation."""
+
+    accuracy: Floats
+    estimate: Floats
+    sizes: Ints
+    requests: Ints
+
+    @property
+    def mean(self) -> float:
+        """Its accuracy."""
+        return float(self.accuracy.mean())
+
+
+def run(
+    seed: int,
+    policy: str,
+    budget: int,
+    process: str = PERIODIC,
+    *,
+    learning: Learning | None = None,
+    declared: bool = True,
+) -> Run:
+    """Keep a view fresh by a policy within a budget.
+
+    Args:
+        seed: of all that happens.
+        policy: who is refreshed.
+        budget: how many in each evaluation.
+        process: how counts change.
+        learning: how rates are learned; the declared ones hold forever, if not given.
+        declared: whether the rates at the start are known.
+    """
+    what = world(seed, process)
+    proposer, ranker = POLICIES[policy]
+    view = LocalView(expected=10 * MINUTE, learning=learning)
+    view.add(np.arange(USERS), 0, what.intervals if declared else None)
+    version = np.zeros(USERS, np.int64)
+    number = len(what.entered)
+    counts = np.zeros((2, number), np.int64)
+    found = Run(np.ones(number), np.ones(number), *counts)
+    for row in range(number):
+        now = MINUTE * (row + 1)
+        used = np.flatnonzero(what.entered[row] != NEVER)
+        places = used if proposer is Proposer.WSJ else np.arange(USERS)
+        entered = np.where(what.entered[row, places] == NEVER, now, what.entered[row, places])
+        stale = version != what.versions[row]
+        oracle = Oracle(stale[places], what.following[row, places])
+        candidates = view.candidates(places, entered)
+        chosen = elected(candidates, ranker, budget, WINDOW, now, seed=seed, oracle=oracle)
+        asked = places[chosen]
+        view.spared(asked.size < budget)
+        if asked.size:
+            view.refresh(asked, stale[asked], now)
+            version[asked] = what.versions[row, asked]
+        found.sizes[row], found.requests[row] = used.size, asked.size
+        if used.size:
+            found.accuracy[row] = (version[used] == what.versions[row, used]).mean()
+            found.estimate[row] = estimated(view.probably_fresh(used, now))
+    return found
+
+
+# -- what is compared -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Accuracies of one policy with one budget, a run for each seed."""
+
+    policy: str
+    budget: int
+    process: str
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        """Over all seeds."""
+        return fmean(self.values)
+
+    @property
+    def deviation(self) -> float:
+        """From seed to seed."""
+        return stdev(self.values) if len(self.values) > 1 else 0.0
+
+    def above(self, other: Figure) -> float:
+        """By how many standard errors of the differences it is above another one."""
+        gaps = [one - two for one, two in zip(self.values, other.values, strict=True)]
+        error = stdev(gaps) / sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+        return fmean(gaps) / error if error else float("inf")
+
+
+Figures: TypeAlias = dict[tuple[str, int], Figure]
+
+
+def figures(seeds: Sequence[int], process: str, policies: Sequence[str]) -> Figures:
+    """The accuracies of some policies, with each budget."""
+    return {
+        (policy, budget): Figure(
+            policy, budget, process, [run(seed, policy, budget, process).mean for seed in seeds]
+        )
+        for policy in policies
+        for budget in BUDGETS
+    }
+
+
+def table(found: Figures, policies: Sequence[str]) -> list[str]:
+    """A table of accuracies, the paper's beside them."""
+    lines = ["budget  " + "  ".join(f"{policy:>19}" for policy in policies)]
+    for place, budget in enumerate(BUDGETS):
+        cells = []
+        for policy in policies:
+            each = found[policy, budget]
+            cells.append(f"{each.mean:.3f}±{each.deviation:.3f} ({PAPER[policy][place]:.2f})")
+        lines.append(f"{budget:6}  " + "  ".join(f"{cell:>19}" for cell in cells))
+    return lines
+
+
+def orders(found: Figures) -> dict[str, bool]:
+    """What the paper's tables say of the order of policies, and whether it is so here."""
+    said: dict[str, bool] = {}
+    for budget in BUDGETS:
+
+        def less(low: str, high: str, budget: int = budget) -> bool:
+            return found[low, budget].mean < found[high, budget].mean
+
+        for ranker in ("RND", "LRU"):
+            chain = ["WST", f"GNR-{ranker}", f"WSJ-{ranker}", "BST"]
+            holds = all(less(*pair) for pair in pairwise(chain))
+            said[f"{' < '.join(chain)} at {budget}"] = holds
+        said[f"WBM < WBM* at {budget}"] = less("WSJ-WBM", "WSJ-WBM*")
+        for other in ("RND", "LRU"):
+            errors = found["WSJ-WBM", budget].above(found[f"WSJ-{other}", budget])
+            said[f"WBM above {other} beyond two standard errors at {budget}"] = errors > 2  # noqa: PLR2004
+    return said
+
+
+def saved(seeds: Sequence[int]) -> tuple[int, float, float]:
+    """The least budget with enough accuracy, that accuracy, and how many fewer requests it takes.
+
+    Without a view, each evaluation asks for each user in its window.
+    """
+    for budget in range(1, 34):
+        runs = [run(seed, "WSJ-WBM", budget) for seed in seeds]
+        accuracy = fmean(each.mean for each in runs)
+        if accuracy >= ENOUGH:
+            asked = sum(int(each.requests.sum()) for each in runs)
+            without = sum(int(each.sizes.sum()) for each in runs)
+            return budget, accuracy, without / asked
+    raise AssertionError("a budget for all of them is enough")
+
+
+def learned(seeds: Sequence[int]) -> list[dict[str, float | str | int]]:
+    """Accuracy of WBM when rates drift: with fixed rates, and with those that are learned."""
+    rows: list[dict[str, float | str | int]] = []
+    for process in (DRIFT, POISSON, PERIODIC):
+        for budget in BUDGETS:
+            runs = {
+                "fixed": [run(seed, "WSJ-WBM", budget, process) for seed in seeds],
+                "learned": [
+                    run(seed, "WSJ-WBM", budget, process, learning=Learning()) for seed in seeds
+                ],
+                "undeclared": [
+                    run(seed, "WSJ-WBM", budget, process, learning=Learning(), declared=False)
+                    for seed in seeds
+                ],
+            }
+            figure = {
+                name: Figure(name, budget, process, [each.mean for each in some])
+                for name, some in runs.items()
+            }
+            rows.append(
+                {"process": process, "budget": budget}
+                | {name: each.mean for name, each in figure.items()}
+                | {"standard errors": figure["learned"].above(figure["fixed"])}
+                | {f"error of {name}": _error(some) for name, some in runs.items()}
+            )
+    return rows
+
+
+def _error(runs: Sequence[Run]) -> float:
+    """How far estimated accuracy is from the true one, on average."""
+    return fmean(float(np.abs(each.accuracy - each.estimate).mean()) for each in runs)
+
+
+def estimates(seeds: Sequence[int]) -> dict[str, float]:
+    """The mean absolute error of estimated accuracy, by policy and budget."""
+    return {
+        f"{policy} {budget}": _error([run(seed, policy, budget) for seed in seeds])
+        for policy in ("WSJ-RND", "WSJ-LRU", "WSJ-WBM")
+        for budget in BUDGETS
+    }
+
+
+# -- plots ----------------------------------------------------------------------------------------
+
+
+def draw(path: Path, seeds: Sequence[int]) -> None:
+    """Cumulative errors as in the paper's Figures 3 and 4, and estimated against true accuracy."""
+    import matplotlib as mpl  # noqa: PLC0415 - only who draws needs it
+
+    mpl.use("svg" if path.suffix == ".svg" else "agg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(15, 4.5))
+    for axes, policies in (
+        (left, ("WST", "GNR-RND", "GNR-LRU", "WSJ-RND", "WSJ-LRU", "BST")),
+        (middle, ("WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*")),
+    ):
+        for policy in policies:
+            errors = [np.cumsum(1 - run(seed, policy, 3).accuracy) for seed in seeds]
+            axes.plot(np.arange(1, EVALUATIONS + 1), np.mean(errors, axis=0), label=policy)
+        axes.set(xlabel="evaluation", ylabel="cumulative error, budget 3")
+        axes.legend()
+    for budget in BUDGETS:
+        runs = [run(seed, "WSJ-WBM", budget) for seed in seeds[:4]]
+        true = np.concatenate([each.accuracy for each in runs])
+        guess = np.concatenate([each.estimate for each in runs])
+        right.plot(true, guess, ".", markersize=2, label=f"WBM, budget {budget}")
+    right.plot([0, 1], [0, 1], linewidth=0.7, color="grey")
+    right.set(xlabel="true accuracy", ylabel="estimated accuracy")
+    right.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Print the tables, and write and draw them where asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path)
+    options.add_argument("--plot", type=Path, help="an SVG or a PNG; needs matplotlib")
+    options.add_argument("--seeds", type=int, default=20)
+    asked = options.parse_args()
+    seeds = range(asked.seeds)
+    sizes = [float(run(seed, "WST", 0).sizes.mean()) for seed in seeds]
+    print(
+        f"candidates: {fmean(sizes):.1f} on average, {min(sizes):.1f} to {max(sizes):.1f} by seed"
+    )
+    periodic = figures(seeds, PERIODIC, list(POLICIES))
+    print("accuracy, mean ± deviation over seeds (in brackets the paper's, synthetic data)")
+    for policies in (list(PAPER)[:6], ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]):
+        print(*table(periodic, policies), sep="\n")
+    said = orders(periodic)
+    for claim, holds in said.items():
+        print(f"{'yes' if holds else 'NO ':3}  {claim}")
+    variants: dict[str, Figures] = {}
+    for process in (PHASES, POISSON):
+        shown = ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]
+        variants[process] = figures(seeds, process, shown)
+        print(f"the same with {process}")
+        print(*table(variants[process], shown), sep="\n")
+    budget, accuracy, times = saved(seeds)
+    print(f"requests: {times:.1f}x fewer at accuracy {accuracy:.3f} (WBM, budget {budget})")
+    errors = estimates(seeds)
+    shown_errors = ", ".join(f"{name} {each:.3f}" for name, each in errors.items())
+    print(f"mean absolute error of estimated accuracy: {shown_errors}")
+    print("WBM with fixed rates, rates that are learned from the declared ones, and from none")
+    rows = learned(seeds)
+    for row in rows:
+        print(
+            f"{row['process']:9} {row['budget']:3}  fixed {row['fixed']:.3f}  learned"
+            f" {row['learned']:.3f} ({row['standard errors']:+.1f} standard errors)"
+            f"  undeclared {row['undeclared']:.3f}  error of the estimate"
+            f" {row['error of fixed']:.3f} {row['error of learned']:.3f}"
+            f" {row['error of undeclared']:.3f}"
+        )
+    if asked.json:
+        content = {
+            "candidates": fmean(sizes),
+            "accuracy": [
+                {"policy": each.policy, "budget": each.budget, "process": each.process}
+                | {"mean": each.mean, "deviation": each.deviation}
+                for some in (periodic, *variants.values())
+                for each in some.values()
+            ],
+            "orders": said,
+            "saved": {"budget": budget, "accuracy": accuracy, "times": times},
+            "estimates": errors,
+            "learned": rows,
+        }
+        asked.json.write_text(json.dumps(content, indent=2) + "\n")
+    if asked.plot:
+        draw(asked.plot, seeds)
+
+
+if __name__ == "__main__":
+    main()

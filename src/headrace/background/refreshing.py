@@ -1,0 +1,305 @@
+"""How mappings of local views are fetched: several requests at once, none twice, all in time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+import polars as pl
+
+from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Operator, Service, Slice, Values
+from headrace.algebra.scope import possible_in_order
+from headrace.algebra.substitution import substituted
+from headrace.background.breaker import Breaker
+from headrace.background.config import ServiceConfig
+from headrace.background.endpoint import EndpointClient
+from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
+from headrace.background.responses import arranged
+from headrace.background.text import query_text
+from headrace.background.text_terms import is_writable
+from headrace.errors import DataError
+from headrace.kernel.columns import column
+from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.evaluation import InstantError
+from headrace.kernel.fetching import Filling, Habits, Reply
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Iri, Term
+from headrace.results.table import Row, Table
+
+_MILLION: Final = 1_000_000
+_NOT_UNDERSTOOD: Final = range(400, 500)
+_LATE: Final = "it did not answer in time"
+
+Keys = tuple[Term, ...]
+
+
+@dataclass(slots=True)
+class _Request:
+    """One request: which keys it asks for, and what has become of it."""
+
+    text: str
+    places: Sequence[int]
+    given: Keys | None = None
+    started: float | None = None
+    ended: float | None = None
+    future: Future[Table] = field(default_factory=Future)
+
+
+class Fetcher:
+    """Asks endpoints for the mappings of local views."""
+
+    def __init__(
+        self,
+        client: EndpointClient,
+        config: ServiceConfig,
+        dictionary: Dictionary,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Ask nothing yet; threads start with the first request."""
+        self._client = client
+        self._config = config
+        self._dictionary = dictionary
+        self._clock = clock
+        self._pool: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._breakers: dict[str, Breaker] = {}
+        self._without_values: set[str] = set()
+        self._fillings: dict[tuple[str, Service], Future[Table]] = {}
+
+    def close(self) -> None:
+        """Give up what has not been sent."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def clock(self) -> float:
+        """Seconds."""
+        return self._clock()
+
+    def habits(self, service: Service) -> Habits:
+        """What the deployment says of the view of a service."""
+        config, url = self._config, self._client.admitted
+        endpoint = _endpoint(service)
+        try:
+            seconds = config.time_between_changes(url(endpoint))
+        except RefusedError as error:
+            raise InstantError(str(error)) from error
+        expected = None if seconds is None else int(seconds * _MILLION)
+        return Habits(config.view, config.fill == "whole", config.lanes, config.block, expected)
+
+    # -- everything ----------------------------------------------------------------------------
+
+    def everything(self, service: Service, query: str, within: float | None) -> Filling:
+        """All solutions; asked for once, and waited for so many seconds."""
+        endpoint, key = _endpoint(service), (query, service)
+        breaker = self._breaker(endpoint)
+        most = min(self._config.view, self._config.rows)
+        requests = 0
+        if key not in self._fillings:
+            refused = breaker.refuses(self._clock())
+            if refused is not None:
+                return Filling(problem=refused)
+            text = query_text(Slice(service.input, 0, most))
+            self._fillings[key] = self._submit(
+                lambda: self._client.select(endpoint, text, scope=Scope("view"), once=True)
+            )
+            requests = 1
+        future = self._fillings[key]
+        done, _ = wait([future], timeout=within)
+        if not done:
+            return Filling(waits=True, requests=requests)
+        del self._fillings[key]
+        try:
+            table = arranged(future.result(), _columns(service.input))
+        except LargeAnswerError:
+            return Filling(too_many=True, requests=requests)
+        except (ServiceError, DataError) as error:
+            problem = _said(endpoint, error)
+            breaker.failed(self._clock(), problem, getattr(error, "wait", 0.0))
+            return Filling(requests=requests, problem=problem)
+        breaker.worked()
+        if len(table.rows) >= most:
+            return Filling(too_many=True, requests=requests)
+        return Filling(self._encoded(table.variables, table.rows), requests=requests)
+
+    # -- some keys -----------------------------------------------------------------------------
+
+    def some(
+        self,
+        service: Service,
+        keys: tuple[Variable, ...],
+        asked: pl.DataFrame,
+        within: float | None,
+    ) -> Reply:
+        """The solutions of some keys, whatever is there after so many seconds."""
+        endpoint = _endpoint(service)
+        variables = _columns(service.input)
+        breaker = self._breaker(endpoint)
+        refused = breaker.refuses(self._clock())
+        if refused is not None:
+            nothing = self._encoded(variables, ())
+            return Reply(nothing, (False,) * asked.height, problem=refused)
+        columns = [self._dictionary.terms(asked[column(key)]) for key in keys]
+        terms: list[Keys] = [tuple(filter(None, each)) for each in zip(*columns, strict=True)]
+        size = self._size(endpoint)
+        requests = list(self._requests(service.input, keys, terms, size))
+        if breaker.probes and requests:
+            requests = requests[:1]
+        until = None if within is None else self._clock() + within
+        for request in requests:
+            request.future = self._submit(partial(self._sent, endpoint, request, until))
+        wait([each.future for each in requests], timeout=within)
+        return self._reply(endpoint, keys, variables, terms, requests, size)
+
+    def _size(self, endpoint: Iri) -> int:
+        refuses = endpoint.value in self._without_values
+        return 1 if self._config.refresh == "bound" or refuses else self._config.block
+
+    def _requests(
+        self, pattern: Operator, keys: tuple[Variable, ...], terms: list[Keys], size: int
+    ) -> Iterator[_Request]:
+        """A term that means nothing elsewhere, such as a blank node, is not asked for."""
+        asked = [place for place, key in enumerate(terms) if all(map(is_writable, key))]
+        if size == 1:
+            for place in asked:
+                bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
+                yield _Request(query_text(bound), [place], terms[place])
+            return
+        # Over all lanes, so that no request takes longer than it must.
+        share = -(-len(asked) // self._config.lanes) if asked else 1
+        size = max(1, min(size, max(share, 1)))
+        for start in range(0, len(asked), size):
+            places = asked[start : start + size]
+            rows = tuple(terms[place] for place in places)
+            yield _Request(query_text(pattern, Values(keys, rows)), places)
+
+    def _sent(self, endpoint: Iri, request: _Request, until: float | None) -> Table:
+        now = self._clock()
+        if until is not None and now >= until:
+            raise ServiceError(endpoint.value, _LATE)
+        request.started = now
+        left = None if until is None else until - now
+        try:
+            return self._client.select(
+                endpoint, request.text, scope=Scope("view"), within=left, once=True
+            )
+        finally:
+            request.ended = self._clock()
+
+    def _reply(
+        self,
+        endpoint: Iri,
+        keys: tuple[Variable, ...],
+        variables: tuple[str, ...],
+        terms: list[Keys],
+        requests: list[_Request],
+        size: int,
+    ) -> Reply:
+        breaker = self._breaker(endpoint)
+        answered = [not all(map(is_writable, key)) for key in terms]
+        rows: list[Row] = []
+        problem: str | None = None
+        asked_to_wait = 0.0
+        for request in requests:
+            if not request.future.done():
+                request.future.cancel()
+                problem = f"SERVICE <{public(endpoint.value)}>: {_LATE}"
+                continue
+            try:
+                rows += _rows(request, keys, variables)
+            except (ServiceError, DataError) as error:
+                problem = _said(endpoint, error)
+                if isinstance(error, ServiceError):
+                    asked_to_wait = max(asked_to_wait, error.wait)
+                    self._note_values(endpoint, error, size)
+                continue
+            for place in request.places:
+                answered[place] = True
+        now = self._clock()
+        if requests and problem is not None and not any(answered):
+            breaker.failed(now, problem, asked_to_wait)
+        elif requests:
+            breaker.worked()
+        started = [each for each in requests if each.started is not None]
+        seconds = [(each.ended or now) - each.started for each in started if each.started]
+        most = max((len(each.places) for each in requests), default=1)
+        return Reply(
+            self._encoded(variables, rows),
+            tuple(answered),
+            len(started),
+            tuple(seconds),
+            most,
+            problem,
+        )
+
+    def _note_values(self, endpoint: Iri, error: ServiceError, size: int) -> None:
+        """An endpoint that does not understand a block may understand single mappings."""
+        refused = error.status is not None and error.status in _NOT_UNDERSTOOD
+        if size > 1 and refused and error.status not in _BUSY and self._config.refresh == "auto":
+            self._without_values.add(endpoint.value)
+
+    # -- details -------------------------------------------------------------------------------
+
+    def _breaker(self, endpoint: Iri) -> Breaker:
+        config = self._config
+        return self._breakers.setdefault(
+            endpoint.value, Breaker(config.backoff, config.longest_backoff)
+        )
+
+    def _submit(self, ask: Callable[[], Table]) -> Future[Table]:
+        if self._pool is None:
+            # One more, so that a view that is being filled holds up no other.
+            self._pool = ThreadPoolExecutor(self._config.lanes + 1, "headrace-service")
+        return self._pool.submit(ask)
+
+    def _encoded(self, variables: tuple[str, ...], rows: Sequence[Row]) -> pl.DataFrame:
+        table = Table(variables, tuple(rows))
+        return pl.DataFrame(
+            [
+                self._dictionary.encode_all(terms).alias(column(Variable(name)))
+                for name, terms in table.columns().items()
+            ]
+        )
+
+
+_BUSY: Final = (408, 425, 429)
+
+
+def _endpoint(service: Service) -> Iri:
+    assert isinstance(service.endpoint, Iri), "planning lets no variable through"
+    return service.endpoint
+
+
+def _columns(pattern: Operator) -> tuple[str, ...]:
+    return tuple(each.name for each in possible_in_order(pattern) if not each.is_anonymous)
+
+
+def _rows(request: _Request, keys: tuple[Variable, ...], variables: tuple[str, ...]) -> list[Row]:
+    """The rows of an answer; what was put into the query is put back."""
+    table = request.future.result()
+    if request.given is None:
+        return list(arranged(table, variables).rows)
+    bound = dict(zip((each.name for each in keys), request.given, strict=True))
+    others = tuple(name for name in variables if name not in bound)
+    if not others:
+        return [tuple(bound[name] for name in variables) for _ in table.rows]
+    rows = arranged(table, others).rows
+    places = [others.index(name) if name in others else -1 for name in variables]
+    return [
+        tuple(
+            bound[name] if place < 0 else row[place]
+            for name, place in zip(variables, places, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def _said(endpoint: Iri, error: ServiceError | DataError) -> str:
+    if isinstance(error, ServiceError):
+        return str(error).splitlines()[0]
+    return f"SERVICE <{public(endpoint.value)}>: its answer is wrong: {error}"

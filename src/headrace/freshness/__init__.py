@@ -1,0 +1,1 @@
+"""Which mappings of a local view are asked for again, and how accurate an answer from it is."""

@@ -1,0 +1,93 @@
+"""How the kernel has remote mappings fetched; who does it stands in a later layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import polars as pl
+
+from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What endpoints have said to some requests.
+
+    Attributes:
+        rows: the solutions, a column of ids for each variable.
+        answered: of each key that was asked for, whether there was an answer.
+        requests: how many requests were sent.
+        seconds: how long each request took that was answered.
+        batch: how many keys each request asked for, at most.
+        problem: why there was no answer to some, if so.
+    """
+
+    rows: pl.DataFrame
+    answered: tuple[bool, ...] = ()
+    requests: int = 0
+    seconds: tuple[float, ...] = ()
+    batch: int = 1
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What has become of the request for everything.
+
+    Attributes:
+        rows: the solutions; None if they are not there yet, or too many, or cannot be had.
+        waits: whether they may still come.
+        too_many: whether there are more than a view may hold.
+        requests: how many requests were sent.
+        problem: why they cannot be had.
+    """
+
+    rows: pl.DataFrame | None = None
+    waits: bool = False
+    too_many: bool = False
+    requests: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What a deployment says of views.
+
+    Attributes:
+        most: how many mappings a view may hold.
+        whole: whether a view is filled with all there is, if that is not too much.
+        lanes: how many requests are in flight at once.
+        block: how many keys one request asks for.
+        expected: microseconds between changes of a mapping of which nothing is known; None is ten
+            times the slide of the window.
+    """
+
+    most: int = 100_000
+    whole: bool = True
+    lanes: int = 4
+    block: int = 50
+    expected: int | None = None
+
+
+class Fetch(Protocol):
+    """Asks endpoints, several requests at once and none twice."""
+
+    def clock(self) -> float:
+        """Seconds."""
+
+    def habits(self, service: Service) -> Habits:
+        """What the deployment says of the view of a service."""
+
+    def everything(self, service: Service, query: str, within: float | None) -> Filling:
+        """All solutions; asked for once, and waited for so many seconds."""
+
+    def some(
+        self,
+        service: Service,
+        keys: tuple[Variable, ...],
+        asked: pl.DataFrame,
+        within: float | None,
+    ) -> Reply:
+        """The solutions of some keys, whatever is there after so many seconds."""

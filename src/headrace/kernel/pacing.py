@@ -1,0 +1,105 @@
+"""How many requests fit into the time that an evaluation may take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import floor
+from typing import Any, Final
+
+from headrace.kernel.fetching import Reply
+
+_NEW: Final = 0.25
+"""How much the latest request or evaluation counts."""
+_CAUTION: Final = 2.0
+"""So many mean deviations longer than the mean a request is expected to take."""
+_TRY_AGAIN: Final = 8
+"""After so many evaluations in which no request fitted, one is tried all the same."""
+
+
+@dataclass(slots=True)
+class Pacing:
+    """What requests and evaluations have taken: equation 2 of the paper, as it is measured.
+
+    Attributes:
+        mean: seconds of a request; None if none was answered yet.
+        deviation: how far single ones are from it.
+        batch: how many mappings a request asks for.
+        own: seconds that an evaluation takes besides its requests.
+        starved: in how many evaluations on end no request fitted.
+    """
+
+    mean: float | None = None
+    deviation: float = 0.0
+    batch: int = 1
+    own: float = 0.0
+    starved: int = 0
+    began: float = 0.0
+    spent: float = 0.0
+
+    def begin(self, now: float) -> None:
+        """An evaluation turns to its endpoint."""
+        self.began = now
+        self.spent = 0.0
+
+    def fetched(self, now: float) -> None:
+        """It has got what it gets."""
+        self.spent = now - self.began
+
+    def evaluated(self, seconds: float) -> None:
+        """It is over, and has taken so long altogether."""
+        own = max(0.0, seconds - self.spent)
+        self.own = own if self.own == 0 else self.own + _NEW * (own - self.own)
+
+    def left(self, within: float, now: float) -> float:
+        """Seconds that are left for requests."""
+        return max(0.0, within - self.own * (1 + _NEW) - (now - self.began))
+
+    def saw(self, reply: Reply) -> None:
+        """Learn how long requests take; one that was given up took at least that long."""
+        self.batch = reply.batch
+        for seconds in reply.seconds:
+            if self.mean is None:
+                self.mean, self.deviation = seconds, seconds / 2
+            else:
+                away = seconds - self.mean
+                self.mean += _NEW * away
+                self.deviation += _NEW * (abs(away) - self.deviation)
+
+    def budget(self, left: float, lanes: int) -> int:
+        """How many mappings can be asked for in the time that is left.
+
+        >>> Pacing(mean=0.05, batch=1).budget(0.2, lanes=2)
+        8
+        """
+        if left <= 0:
+            return 0
+        if self.mean is None:
+            return lanes * self.batch
+        expected = max(1e-6, self.mean + _CAUTION * self.deviation)
+        rounds = floor(left / expected + 1e-9)
+        if rounds:
+            self.starved = 0
+            return rounds * lanes * self.batch
+        self.starved += 1
+        if self.starved < _TRY_AGAIN:
+            return 0
+        self.starved = 0
+        return 1
+
+    def state(self) -> dict[str, Any]:
+        """What another process needs to go on."""
+        return {
+            "mean": self.mean,
+            "deviation": self.deviation,
+            "batch": self.batch,
+            "own": self.own,
+            "starved": self.starved,
+        }
+
+    @classmethod
+    def recalled(cls, state: Mapping[str, Any]) -> Pacing:
+        """What another process has known."""
+        return cls(
+            state["mean"], state["deviation"], state["batch"], state["own"], state["starved"]
+        )

@@ -1,0 +1,164 @@
+"""What a query knows of remote data: a view for each SERVICE under a budget, kept fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Service
+from headrace.freshness.accuracy import estimated
+from headrace.kernel.columns import CHANCE, INSTANT, column
+from headrace.kernel.data import WindowContents
+from headrace.kernel.fetching import Fetch
+from headrace.kernel.instants import Instants
+from headrace.kernel.solutions import Solutions
+from headrace.kernel.view import RemoteView, Used
+from headrace.planning.contracts import Contract
+
+MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contracted:
+    """How a query stands with its endpoints after an evaluation.
+
+    Attributes:
+        at: the instant.
+        accuracy: what share of the rows is estimated to be right.
+        requests: how many requests have been sent so far.
+        refreshed: how many mappings have been refreshed so far.
+        missing: how many mappings were in a window but not in the view so far.
+        mappings: how many there are in its views.
+        alerts: why its contract is not met, by endpoint; none if it is.
+    """
+
+    at: int = 0
+    accuracy: float = 1.0
+    requests: int = 0
+    refreshed: int = 0
+    missing: int = 0
+    mappings: int = 0
+    alerts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Remote:
+    """The views of a query, and what it has to say of them."""
+
+    def __init__(self, contracts: Sequence[Contract], name: str) -> None:
+        """Begin with empty views."""
+        self.views = {each.service: RemoteView(each, name) for each in contracts}
+        self.accuracies: dict[tuple[int, int], float] = {}
+        self.standing = Contracted()
+
+    def solutions(
+        self,
+        service: Service,
+        solutions: Solutions,
+        windows: Sequence[WindowContents],
+        now: int,
+        fetch: Fetch,
+    ) -> Solutions:
+        """The remote solutions that fit some solutions, from the view, after its maintenance."""
+        view = self.views[service]
+        used = Used.of(view.names, solutions, windows, now)
+        rows = view.maintained(used, now, fetch)
+        number = list(self.views).index(service)
+        instants = pl.repeat(0, rows.height, dtype=pl.Int64, eager=True).alias(INSTANT)
+        named = rows.rename({CHANCE: f"{CHANCE}{number}"})
+        return Solutions(pl.DataFrame([instants, *named.get_columns()]))
+
+    def answered(self, at: tuple[int, int], found: Solutions, seconds: float) -> None:
+        """Take note of an answer: how accurate it probably is, and whether the contract is met.
+
+        Args:
+            at: the time of the instant, and which of those of the same time it is.
+            found: the solutions of the whole pattern.
+            seconds: how long the evaluation has taken.
+        """
+        accuracy = self._accuracy(found)
+        self.accuracies[at] = accuracy
+        views = self.views.values()
+        alerts: dict[str, str] = {}
+        for view in views:
+            problem = view.alert(accuracy, seconds)
+            if problem is not None:
+                alerts[view.endpoint] = problem
+        self.standing = Contracted(
+            at[0],
+            accuracy,
+            sum(view.counts.requests for view in views),
+            sum(view.counts.refreshed for view in views),
+            sum(view.counts.missing for view in views),
+            sum(len(view) for view in views),
+            alerts,
+        )
+
+    def _accuracy(self, found: Solutions) -> float:
+        """The mean over distinct rows of the chance that all their remote mappings are fresh."""
+        chances = [name for name in found.frame.columns if name.startswith(CHANCE)]
+        if not chances:  # an operator has left nothing of single rows
+            every = [view.accuracy for view in self.views.values()]
+            return float(np.prod(every)) if found.height else 1.0
+        rows = found.frame.select(*found.names, *chances)
+        if found.names:
+            rows = rows.group_by(found.names).agg(pl.col(chances).max())
+        shares = rows.select(chances).fill_null(MILLION).to_numpy() / MILLION
+        return estimated(shares.prod(axis=1))
+
+    def told(self, instants: Instants) -> dict[int, float]:
+        """The accuracies of some instants, by their places; they are not asked for again."""
+        found = {
+            place: self.accuracies[at]
+            for place, at in enumerate(
+                zip(instants.times.tolist(), instants.seqs.tolist(), strict=True)
+            )
+            if at in self.accuracies
+        }
+        self.accuracies = {}
+        return found
+
+    # -- what must not be forgotten ------------------------------------------------------------
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """All that another process needs to go on."""
+        return {
+            f"{number} {name}": frame
+            for number, view in enumerate(self.views.values())
+            for name, frame in view.frames().items()
+        }
+
+    def recall(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Go on with what another process has known."""
+        for number, view in enumerate(self.views.values()):
+            begins = f"{number} "
+            own = {
+                name.removeprefix(begins): frame
+                for name, frame in frames.items()
+                if name.startswith(begins)
+            }
+            if own:
+                view.recall(own)
+
+    def ids(self) -> list[pl.Series]:
+        """The ids of all terms in its views."""
+        return [series for view in self.views.values() for series in view.ids()]
+
+
+def with_chances(made: Solutions, found: Solutions, keys: Sequence[Variable]) -> Solutions:
+    """Groups with the chance that all remote data of their solutions are fresh."""
+    if not found.chances:
+        return made
+    names = [INSTANT, *map(column, keys)] if made.keyed else [*map(column, keys)]
+    together = [(pl.col(each) / MILLION).product() * MILLION for each in found.chances]
+    whole = [each.round().cast(pl.Int64) for each in together]
+    if not names:
+        chances = found.frame.select(whole)
+        return made.with_frame(made.frame.join(chances, how="cross"))
+    chances = found.frame.group_by(names).agg(whole)
+    frame = made.frame.join(chances, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return made.with_frame(frame)

@@ -1,0 +1,395 @@
+"""A local view of what a SERVICE gives: its mappings by their keys, refreshed within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from headrace.algebra.scope import possible_in_order
+from headrace.freshness.accuracy import Beliefs, estimated
+from headrace.freshness.election import Proposer, elected
+from headrace.freshness.rates import Evidence
+from headrace.freshness.scores import Ints
+from headrace.freshness.view import LocalView
+from headrace.kernel.columns import CHANCE, OBJECT, SUBJECT, TIME, column
+from headrace.kernel.data import WindowContents
+from headrace.kernel.fetching import Fetch, Habits, Reply
+from headrace.kernel.pacing import Pacing
+from headrace.kernel.solutions import Solutions
+from headrace.planning.contracts import Contract
+from headrace.rdf.terms import Iri
+
+PLACE: Final = "place"
+_WEIGHT: Final = "weight"
+_ENTERED: Final = "entered"
+_MILLION: Final = 1_000_000
+_SLIDES: Final = 10
+"""In so many slides of its window a mapping changes once, while nothing is known of it."""
+_PRIME: Final = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The keys that an evaluation needs.
+
+    Attributes:
+        keys: a column of ids for each variable of the key; each row once.
+        weight: in how many solutions each is.
+        entered: when the newest element in a window happened that has it.
+    """
+
+    keys: pl.DataFrame
+    weight: Ints
+    entered: Ints
+
+    @classmethod
+    def of(
+        cls, names: list[str], solutions: Solutions, windows: Sequence[WindowContents], now: int
+    ) -> Used:
+        """The keys of some solutions over what windows hold."""
+        counted = solutions.frame.group_by(names, maintain_order=True).len(name=_WEIGHT)
+        entered = [_entered(counted[name], windows, now) for name in names]
+        times = pl.DataFrame(entered).min_horizontal() if entered else pl.Series([], dtype=pl.Int64)
+        return cls(
+            counted.select(names),
+            counted[_WEIGHT].cast(pl.Int64).to_numpy(),
+            np.array(times.to_numpy(), np.int64),
+        )
+
+
+def _entered(ids: pl.Series, windows: Sequence[WindowContents], now: int) -> pl.Series:
+    """When the newest statement happened that has each of some terms; now, if none has."""
+    wanted = ids.to_frame(PLACE)
+    seen = [
+        window.quads.frame.select(pl.col(part).alias(PLACE), TIME)
+        for window in windows
+        for part in (SUBJECT, OBJECT)
+    ]
+    if not seen:
+        return pl.Series(ids.name, np.full(ids.len(), now), pl.Int64)
+    latest = pl.concat(seen).join(wanted.unique(), on=PLACE, how="semi")
+    latest = latest.filter(pl.col(TIME) <= now).group_by(PLACE).agg(pl.col(TIME).max())
+    found = wanted.join(latest, on=PLACE, how="left", maintain_order="left")
+    return found[TIME].fill_null(now).alias(ids.name)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a view has cost so far, and what was not in it."""
+
+    requests: int = 0
+    refreshed: int = 0
+    missing: int = 0
+
+
+class RemoteView:
+    """The mappings of a SERVICE under a budget."""
+
+    def __init__(self, contract: Contract, query: str) -> None:
+        """Begin with nothing in it."""
+        self.contract = contract
+        self.query = query
+        self.names = [column(each) for each in contract.keys]
+        inner = possible_in_order(contract.service.input)
+        self.columns = [column(each) for each in inner if not each.is_anonymous]
+        self.known = pl.DataFrame(schema=dict.fromkeys((*self.names, PLACE), pl.Int64))
+        self.rows = pl.DataFrame(schema=dict.fromkeys((PLACE, *self.columns), pl.Int64))
+        self.local: LocalView | None = None
+        self.filled_at: int | None = None
+        self.whole = False
+        self.counts = Counts()
+        self.pacing = Pacing()
+        self.problem: str | None = None
+        self.accuracy = 1.0
+        self.first = True
+
+    def __len__(self) -> int:
+        """How many mappings there are."""
+        return self.known.height
+
+    @property
+    def endpoint(self) -> str:
+        """Whom it asks."""
+        endpoint = self.contract.service.endpoint
+        assert isinstance(endpoint, Iri), "planning lets no variable through"
+        return endpoint.value
+
+    # -- an evaluation -------------------------------------------------------------------------
+
+    def maintained(self, used: Used, now: int, fetch: Fetch) -> pl.DataFrame:
+        """The rows of the keys that are needed, after as many refreshes as are allowed."""
+        habits = fetch.habits(self.contract.service)
+        self.problem = None
+        self.pacing.begin(fetch.clock())
+        if self.local is None:
+            expected = habits.expected or _SLIDES * self.contract.window.slide
+            self.local = LocalView(expected=expected)
+        before = self.counts.requests
+        self._fill(now, fetch, habits)
+        budget = self._budget(fetch, habits, used.keys.height)
+        if not self.first:  # what fills the view at the start is not refreshed
+            budget = max(0, budget - (self.counts.requests - before))
+        left = budget - self._fetch_missing(used, now, fetch, habits, budget)
+        placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
+        here = placed[PLACE].is_not_null().to_numpy()
+        places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
+        self.counts.missing += int(np.count_nonzero(~here))
+        while True:
+            chosen = self._elected(places, used.weight[here], used.entered[here], now, left)
+            if chosen.size:
+                self._refresh(chosen, now, fetch)
+            if chosen.size == 0 or not self.contract.wants_only_accuracy:
+                break  # else what was learned may have changed the estimate
+        self.first = False
+        chances = self.local.probably_fresh(places, now)
+        self.accuracy = estimated(chances)
+        self.pacing.fetched(fetch.clock())
+        table = pl.DataFrame(
+            {PLACE: places, CHANCE: np.rint(chances * _MILLION).astype(np.int64)},
+            schema={PLACE: pl.Int64, CHANCE: pl.Int64},
+        )
+        return self.rows.join(table, on=PLACE, how="inner", maintain_order="left").drop(PLACE)
+
+    def _fill(self, now: int, fetch: Fetch, habits: Habits) -> None:
+        """Take in all that the endpoint has, if that is asked for and there is room."""
+        if self.filled_at is not None:
+            return
+        if not habits.whole:
+            self.filled_at = now
+            return
+        if self.contract.limits.requests == 0 and not self.first:
+            return
+        filling = fetch.everything(self.contract.service, self.query, self._within(fetch))
+        self.counts.requests += filling.requests
+        self.problem = filling.problem
+        if filling.too_many:
+            self.filled_at = now
+        elif filling.rows is not None:
+            self.filled_at, self.whole = now, True
+            keys = filling.rows.select(self.names).unique(maintain_order=True)
+            self._add(keys, now)
+            self._put(filling.rows)
+
+    def _within(self, fetch: Fetch) -> float | None:
+        """How many seconds are left for requests."""
+        within = self.contract.limits.within
+        return None if within is None else self.pacing.left(within / _MILLION, fetch.clock())
+
+    def _budget(self, fetch: Fetch, habits: Habits, needed: int) -> int:
+        """How many mappings may be asked for in this evaluation."""
+        limits = self.contract.limits
+        allowed = max(needed, len(self)) if limits.requests is None else limits.requests
+        left = self._within(fetch)
+        if left is not None:
+            allowed = min(allowed, self.pacing.budget(left, habits.lanes))
+        return allowed
+
+    def _fetch_missing(
+        self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int
+    ) -> int:
+        """Ask for keys that are not in the view, and say for how many.
+
+        If the view holds all there was, such a key had no mapping then.
+        """
+        missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
+        if missing.is_empty() or self.filled_at is None:
+            return 0
+        if self.whole:
+            assert self.filled_at is not None, "it is whole since then"
+            self._make_room(missing.height, used, habits)
+            self._add(missing, self.filled_at)
+            return 0
+        if self.problem is not None:  # it has just failed
+            return 0
+        asked = missing.head(budget)
+        if asked.is_empty():
+            return 0
+        reply = self._asked(asked, fetch)
+        taken = asked.filter(pl.Series(reply.answered, dtype=pl.Boolean))
+        self._make_room(taken.height, used, habits)
+        self._add(taken, now)
+        self._put(reply.rows)
+        return asked.height
+
+    def _elected(self, places: Ints, weight: Ints, entered: Ints, now: int, budget: int) -> Ints:
+        """The places that are refreshed."""
+        local, contract = self._local, self.contract
+        if self.problem is not None or budget == 0:
+            return np.zeros(0, np.int64)
+        used, stale = places, local.refreshed[places] < now
+        places, weight, entered = places[stale], weight[stale], entered[stale]
+        if contract.is_unlimited:
+            return places
+        if contract.policy.proposer is Proposer.GNR:
+            places = np.flatnonzero(local.refreshed < now).astype(np.int64)
+            weight, entered = np.ones(places.size, np.int64), np.full(places.size, now, np.int64)
+        candidates = local.candidates(places, entered, weight)
+        chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
+        if contract.wants_only_accuracy:
+            chosen = chosen[: self._enough(used, places, chosen, now)]
+        else:
+            local.spared(unused=chosen.size < budget)
+        return places[chosen]
+
+    def _enough(self, used: Ints, places: Ints, chosen: Ints, now: int) -> int:
+        """How many of the chosen make an answer accurate enough."""
+        accuracy = self.contract.limits.accuracy or 0.0
+        gained = 1 - self._local.probably_fresh(places[chosen], now)
+        before = float(self._local.probably_fresh(used, now).sum())
+        reached = before + np.concatenate([[0.0], np.cumsum(gained)]) >= accuracy * used.size
+        return int(np.argmax(reached)) if reached.any() else chosen.size
+
+    def _refresh(self, places: Ints, now: int, fetch: Fetch) -> None:
+        asked = self.known[pl.Series(places)]
+        reply = self._asked(asked.select(self.names), fetch)
+        answered = np.array(reply.answered, np.bool_)
+        done = places[answered]
+        if done.size == 0:
+            return
+        before = self._signatures(done)
+        gone = pl.Series(PLACE, done, pl.Int64)
+        self.rows = self.rows.filter(~pl.col(PLACE).is_in(gone.implode()))
+        self._put(reply.rows)
+        after = self._signatures(done)
+        changed = np.array([before.get(each) != after.get(each) for each in done.tolist()])
+        self._local.refresh(done, changed, now)
+        self.counts.refreshed += int(done.size)
+
+    def _asked(self, keys: pl.DataFrame, fetch: Fetch) -> Reply:
+        service = self.contract.service
+        reply = fetch.some(service, self.contract.keys, keys, self._within(fetch))
+        self.counts.requests += reply.requests
+        self.pacing.saw(reply)
+        if reply.problem is not None:
+            self.problem = reply.problem
+        return reply
+
+    def alert(self, accuracy: float, seconds: float) -> str | None:
+        """Why the contract is not met; None if it is.
+
+        Args:
+            accuracy: the estimate for the whole answer.
+            seconds: how long the evaluation has taken.
+        """
+        self.pacing.evaluated(seconds)
+        limits = self.contract.limits
+        if self.problem is not None:
+            return self.problem
+        if limits.within is not None and seconds * _MILLION > limits.within:
+            return f"an evaluation has taken {seconds:.3f} s, not {limits.within / _MILLION:g} s"
+        if limits.within is not None and self.pacing.starved:
+            return f"no request fits into {limits.within / _MILLION:g} s"
+        if limits.accuracy is not None and accuracy < limits.accuracy:
+            return f"the estimated accuracy is {accuracy:.2f}, below {limits.accuracy:g}"
+        return None
+
+    # -- what is in it -------------------------------------------------------------------------
+
+    @property
+    def _local(self) -> LocalView:
+        assert self.local is not None, "the first evaluation makes it"
+        return self.local
+
+    def _add(self, keys: pl.DataFrame, at: int) -> None:
+        """Take in new keys, whose rows follow."""
+        numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
+        self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
+        self._local.add(identities(keys), at)
+
+    def _put(self, rows: pl.DataFrame) -> None:
+        """Take in rows of known keys, in place of none."""
+        placed = rows.select(self.columns).join(self.known, on=self.names, how="inner")
+        self.rows = pl.concat([self.rows, placed.select(PLACE, *self.columns)])
+
+    def _signatures(self, places: Ints) -> dict[int, list[tuple[int | None, ...]]]:
+        """What each of some mappings says, in a form that can be compared."""
+        wanted = pl.Series(PLACE, places, pl.Int64).implode()
+        found: dict[int, list[tuple[int | None, ...]]] = {}
+        for place, *values in self.rows.filter(pl.col(PLACE).is_in(wanted)).iter_rows():
+            found.setdefault(place, []).append(tuple(values))
+        for rows in found.values():
+            rows.sort(key=lambda row: [(each is None, each or 0) for each in row])
+        return found
+
+    def _make_room(self, number: int, used: Used, habits: Habits) -> None:
+        """Forget what was refreshed longest ago and is not needed now, if there is no room."""
+        over = len(self) + number - habits.most
+        if over <= 0:
+            return
+        needed = self.known.join(used.keys, on=self.names, how="semi")[PLACE].to_numpy()
+        others = np.setdiff1d(np.arange(len(self)), needed)
+        oldest = others[np.argsort(self._local.refreshed[others], kind="stable")][:over]
+        kept = np.setdiff1d(np.arange(len(self)), oldest).astype(np.int64)
+        self._local.keep(kept)
+        moved = pl.DataFrame({PLACE: kept, "new": np.arange(kept.size)})
+        renamed = {"new": PLACE}
+        known = self.known.join(moved, on=PLACE, how="inner", maintain_order="left")
+        self.known = known.drop(PLACE).rename(renamed)
+        rows = self.rows.join(moved, on=PLACE, how="inner", maintain_order="left")
+        self.rows = rows.drop(PLACE).rename(renamed).select(PLACE, *self.columns)
+        self.whole = False
+
+    # -- what must not be forgotten ------------------------------------------------------------
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """All that another process needs to go on."""
+        if self.local is None:
+            return {}
+        local = self.local
+        mappings = self.known.with_columns(
+            pl.Series("best before", local.best_before),
+            pl.Series("refreshed", local.refreshed),
+            pl.Series("declared", local.declared),
+            pl.Series("changes", local.evidence.changes),
+            pl.Series("elapsed", local.evidence.time),
+        )
+        state = {
+            "filled": self.filled_at,
+            "whole": self.whole,
+            "expected": local.expected,
+            "patience": local.patience,
+            **asdict(local.beliefs),
+            **asdict(self.counts),
+            **self.pacing.state(),
+        }
+        return {"mappings": mappings, "rows": self.rows, "state": pl.DataFrame([state])}
+
+    def recall(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Go on with what another process has known."""
+        mappings = frames["mappings"].sort(PLACE)
+        [state] = frames["state"].rows(named=True)
+        self.known = mappings.select(*self.names, PLACE)
+        self.rows = frames["rows"].select(PLACE, *self.columns)
+        self.filled_at, self.whole = state["filled"], state["whole"]
+        self.first = False
+        self.counts = Counts(state["requests"], state["refreshed"], state["missing"])
+        self.pacing = Pacing.recalled(state)
+        self.local = LocalView(
+            expected=state["expected"],
+            identity=identities(self.known.select(self.names)),
+            best_before=mappings["best before"].to_numpy().copy(),
+            refreshed=mappings["refreshed"].to_numpy().copy(),
+            declared=mappings["declared"].to_numpy().copy(),
+            evidence=Evidence(
+                mappings["changes"].to_numpy().copy(), mappings["elapsed"].to_numpy().copy()
+            ),
+            beliefs=Beliefs(state["clock"], state["phase"], state["memoryless"]),
+            patience=state["patience"],
+        )
+
+    def ids(self) -> list[pl.Series]:
+        """The ids of all its terms."""
+        known = [self.known[name] for name in self.names]
+        return [*known, *(self.rows[name].drop_nulls() for name in self.columns)]
+
+
+def identities(keys: pl.DataFrame) -> Ints:
+    """What tells keys from each other, in this process and in any other."""
+    found = np.zeros(keys.height, np.uint64)
+    for name in keys.columns:
+        found = found * np.uint64(_PRIME) + keys[name].to_numpy().astype(np.uint64)
+    return found.astype(np.int64)
