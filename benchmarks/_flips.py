@@ -181,8 +181,9 @@ def ridden(phases: str, rate: int, clock: Clock) -> Flips:
     held = {route: Rider(static, route, clock) for route in permutations(range(len(LEGS)))}
     riders = [adaptive, *held.values()]
     seconds = stream(phases[0] + phases, rate)
-    for data in seconds:
-        for each in riders:
+    for second, data in enumerate(seconds):
+        first = second % len(riders)  # who comes first finds nothing in the caches of the processor
+        for each in riders[first:] + riders[:first]:
             each.take(data)
     assert len({each.rows for each in riders}) == 1, "all routes give the same answers"
     return Flips(

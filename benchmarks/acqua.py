@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -34,9 +34,9 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.freshness.accuracy import estimated
-from headrace.freshness.election import Oracle, Proposer, Ranker, elected
+from headrace.freshness.election import Oracle, elected
+from headrace.freshness.policies import Proposer, Ranker, Sliding
 from headrace.freshness.rates import Learning
-from headrace.freshness.scores import Sliding
 from headrace.freshness.view import LocalView
 
 USERS: Final = 400
@@ -133,9 +133,9 @@ def _changes(
     until = (DRIFTING if process == DRIFT else EVALUATIONS) * MINUTE + 2 * LONGEST
     match process:
         case "periodic":
-            return np.arange(interval, until, interval)
+            return np.arange(int(interval), until, int(interval))
         case "random phases":
-            return np.arange(chance.integers(1, interval + 1), until, interval)
+            return np.arange(int(chance.integers(1, int(interval) + 1)), until, int(interval))
         case "Poisson":
             gaps = chance.exponential(interval, 2 * until // int(interval) + 50)
             return np.ceil(np.cumsum(gaps)).astype(np.int64)
@@ -298,10 +298,8 @@ def saved(seeds: Sequence[int]) -> tuple[int, float, float]:
         runs = [run(seed, "WSJ-WBM", budget) for seed in seeds]
         accuracy = fmean(each.mean for each in runs)
         if accuracy >= ENOUGH:
-            asked, without = (
-                sum(int(column(each).sum()) for each in runs)
-                for column in (lambda one: one.requests, lambda one: one.sizes)
-            )
+            asked = sum(int(each.requests.sum()) for each in runs)
+            without = sum(int(each.sizes.sum()) for each in runs)
             return budget, accuracy, without / asked
     raise AssertionError("a budget for all of them is enough")
 
@@ -311,16 +309,16 @@ def learned(seeds: Sequence[int]) -> list[dict[str, float | str | int]]:
     rows: list[dict[str, float | str | int]] = []
     for process in (DRIFT, POISSON, PERIODIC):
         for budget in BUDGETS:
-            ways: dict[str, Callable[[int], Run]] = {
-                "fixed": lambda seed, p=process, b=budget: run(seed, "WSJ-WBM", b, p),
-                "learned": lambda seed, p=process, b=budget: run(
-                    seed, "WSJ-WBM", b, p, learning=Learning()
-                ),
-                "undeclared": lambda seed, p=process, b=budget: run(
-                    seed, "WSJ-WBM", b, p, learning=Learning(), declared=False
-                ),
+            runs = {
+                "fixed": [run(seed, "WSJ-WBM", budget, process) for seed in seeds],
+                "learned": [
+                    run(seed, "WSJ-WBM", budget, process, learning=Learning()) for seed in seeds
+                ],
+                "undeclared": [
+                    run(seed, "WSJ-WBM", budget, process, learning=Learning(), declared=False)
+                    for seed in seeds
+                ],
             }
-            runs = {name: [way(seed) for seed in seeds] for name, way in ways.items()}
             figure = {
                 name: Figure(name, budget, process, [each.mean for each in some])
                 for name, some in runs.items()

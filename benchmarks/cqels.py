@@ -205,7 +205,7 @@ def load(asked: argparse.Namespace, folder: Path) -> Iterator[Loaded]:
     path, cache = written(asked.load, folder), folder / f"cache-{asked.load}"
     rmtree(cache, ignore_errors=True)
     for source in ("from the file", "from the cache", "changed"):
-        each = loaded(path, cache, list(SINGLE), refresh=source == "changed")
+        each = loaded(path, cache, list(SINGLE), asked.clock, refresh=source == "changed")
         tables = ", ".join(f"{shown(name)} {taken:.2f} s" for name, taken in each.computing.items())
         kept = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
         print(

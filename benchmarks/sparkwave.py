@@ -207,32 +207,33 @@ def _with_static(
 
 
 def peer(streams: Streams, asked: argparse.Namespace) -> Iterator[Row]:
-    """From text, windows of a second: a store for each window, in which types are made."""
-    text = pattern(1, target(SUBTYPES), "1s TUMBLING")
+    """From text: a store for each window, in which types are made."""
     chunks = streams.text[: asked.peer_steps]
     offers = sum(chunk.count(b"\n") for chunk in chunks) / PER_OFFER
-    ours, theirs, matches = [], [], (0, 0)
-    for _ in range(asked.repeats):
-        watching = Watching.of(text, schema(SMALL), settings={"emit": "rstream"})
-        began = perf_counter()
-        for chunk in chunks:
-            watching.take_text(chunk)
-        watching.engine.finish()
-        ours.append(perf_counter() - began)
-        began = perf_counter()
-        found = their_matches(b"".join(chunks), text)
-        theirs.append(perf_counter() - began)
-        matches = watching.matches, found
-    assert matches[0] == matches[1], f"both find the same: {matches}"
-    for name, spent in (("headrace", ours), ("pyoxigraph", theirs)):
-        per_second = offers / median(spent)
-        ratio = median(theirs) / median(spent)
-        what = f"{name}, tumbling windows of 1 s, from text"
-        yield told(Row("peer", what, per_second, per_second * PER_OFFER, matches[0], 0.0, ratio))
+    for width in asked.peer_windows:
+        text = pattern(1, target(SUBTYPES), f"{width}s STEP 1s")
+        ours, theirs, matches = [], [], (0, 0)
+        for _ in range(asked.repeats):
+            watching = Watching.of(text, schema(SMALL), settings={"emit": "rstream"})
+            began = perf_counter()
+            for chunk in chunks:
+                watching.take_text(chunk)
+            watching.engine.finish()
+            ours.append(perf_counter() - began)
+            began = perf_counter()
+            found = their_matches(b"".join(chunks), text, width)
+            theirs.append(perf_counter() - began)
+            matches = watching.matches, found
+        assert matches[0] == matches[1], f"both find the same: {matches}"
+        for name, spent in (("headrace", ours), ("pyoxigraph", theirs)):
+            rate = offers / median(spent)
+            ratio = median(theirs) / median(spent)
+            what = f"{name}, {width} s every second, from text"
+            yield told(Row("peer", what, rate, rate * PER_OFFER, matches[0], 0.0, ratio))
 
 
-def their_matches(text: bytes, query: str) -> int:
-    """How many rows a loop over windows finds."""
+def their_matches(text: bytes, query: str, width: int) -> int:
+    """How many rows a loop over windows finds that close at each second."""
     plain = "\n".join(line for line in query.splitlines() if not line.startswith("FROM"))
     subclass = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
     links = [
@@ -243,11 +244,16 @@ def their_matches(text: bytes, query: str) -> int:
         "PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
         "INSERT { ?x a ?above } WHERE { ?x a ?type . ?type rdfs:subClassOf+ ?above }"
     )
-    rows = 0
     split = (line.partition(b"\t") for line in text.splitlines(keepends=True))
-    for _, window in groupby(split, lambda parts: -(-int(parts[0]) // 1000)):
+    seconds = [
+        (second, b"".join(each[2] for each in group))
+        for second, group in groupby(split, lambda parts: -(-int(parts[0]) // 1000))
+    ]
+    texts, rows = dict(seconds), 0
+    for close in range(seconds[0][0], seconds[-1][0] + width):
         store = ox.Store()
-        store.extend(ox.parse(b"".join(each[2] for each in window), ox.RdfFormat.N_TRIPLES))
+        held = b"".join(texts.get(second, b"") for second in range(close - width + 1, close + 1))
+        store.extend(ox.parse(held, ox.RdfFormat.N_TRIPLES))
         store.extend(links)
         store.update(closure)
         found = store.query(plain)
@@ -383,6 +389,7 @@ def main() -> None:
     options.add_argument(
         "--peer-steps", type=int, default=6, help="steps of the stream for pyoxigraph"
     )
+    options.add_argument("--peer-windows", type=int, nargs="+", default=[1, 5], help="seconds")
     options.add_argument("--state-window", type=int, default=10, help="seconds")
     options.add_argument("--latency-rate", type=int, default=50_000)
     options.add_argument("--latency-seconds", type=int, default=20)

@@ -81,7 +81,7 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         ),
         (
             ["bench", "nothing"],
-            "unknown benchmark 'nothing'; known are acqua, cqels, csparql, decode, kernel, latency,",
+            "unknown benchmark 'nothing'; known are acqua, cqels, csparql, decode,",
         ),
     ],
 )

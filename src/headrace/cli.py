@@ -445,9 +445,10 @@ def summary(parsed: Parsed) -> str:
     if not query.is_continuous:
         return f"ok, {parsed.dialect}, no streams"
     frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
+    consumed = f", consumption {semantics.consumption}" if semantics.consumes else ""
     return (
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
-        f" reports {report_text(semantics.report)}, emits {semantics.emit}"
+        f" reports {report_text(semantics.report)}, emits {semantics.emit}{consumed}"
     )
 
 

@@ -107,7 +107,6 @@ class Engine:
         self._fitting = Fitting()
         self._templates = Templates()
         self._runner: InlineRunner | None = None
-        self._entailed: Quads | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Evaluation]] = deque()
         self._at_work: Runner | None = None
@@ -288,13 +287,7 @@ class Engine:
 
     def _statements(self) -> Quads:
         """The static data, with what follows from them."""
-        static = self.static.statements
-        entailed = self.entailing.with_entailed(static.frame)
-        if entailed is static.frame:
-            return static
-        if self._entailed is None or self._entailed.frame is not entailed:
-            self._entailed = Quads(entailed)
-        return self._entailed
+        return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
         """Make ready to run, and refuse a query that reads a stream which nobody has declared."""

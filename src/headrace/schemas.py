@@ -10,7 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from headrace.algebra.query import Query
-from headrace.errors import QueryError, SettingError, Source, listing, nearest
+from headrace.errors import QueryError, SettingError, Source, Span, listing, nearest
+from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import all_entailed
 from headrace.planning.entailing import asked_by
@@ -102,11 +103,13 @@ class Schemas:
         if not names:
             return self._unnamed
         if names not in self._of:
-            schemas = (self._called(name, source) for name in names)
+            spans = query.dataset.schema_spans or (None,) * len(names)
+            pairs = zip(names, spans, strict=True)
+            schemas = (self._called(name, source, span) for name, span in pairs)
             self._of[names] = reduce(Schema.and_also, schemas)
         return self._of[names]
 
-    def _called(self, name: Iri, source: Source | None) -> Schema:
+    def _called(self, name: Iri, source: Source | None, span: Span | None) -> Schema:
         if name.value in self._named:
             return self._named[name.value]
         statements = self._graph(name)
@@ -121,6 +124,7 @@ class Schemas:
         raise QueryError(
             f"FROM SCHEMA <{name.value}> names no schema that is known here",
             source,
+            span,
             hint=hint or f"say what it is with --schema {name.value}=FILE or Engine(schema=...)",
         )
 
@@ -153,6 +157,7 @@ class Entailing:
         self._together: Asked | None = None
         self._known: tuple[Asked, Tables | None] | None = None
         self._static: tuple[pl.DataFrame, Tables, pl.DataFrame] | None = None
+        self._statements: Quads | None = None
 
     def add(self, plan: Plan, schema: Schema | None) -> None:
         """Take in a query with its schema, which is that of the others.
@@ -197,9 +202,11 @@ class Entailing:
             self._static = (static, tables, found)
         return self._static[2]
 
-
-def tables_of(query: Query, schema: Schema | None, seed: int) -> Tables | None:
-    """What follows for a query that is asked once."""
-    if schema is None:
-        return None
-    return compiled(effects_of(schema, asked_by(query.pattern, query.form)), seed)
+    def with_entailed_statements(self, static: Quads) -> Quads:
+        """The same of statements as patterns are matched against them."""
+        entailed = self.with_entailed(static.frame)
+        if entailed is static.frame:
+            return static
+        if self._statements is None or self._statements.frame is not entailed:
+            self._statements = Quads(entailed)
+        return self._statements

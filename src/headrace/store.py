@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import polars as pl
 
@@ -35,6 +35,7 @@ from headrace.kernel.evaluation import Around, InstantError
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
 from headrace.pipeline.static import StaticData
+from headrace.planning.entailing import asked_by
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
@@ -42,7 +43,14 @@ from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Literal, Quad
 from headrace.rdf.vocabulary import XSD_DATE_TIME
-from headrace.schemas import GivenSchema, Schemas, tables_of
+from headrace.reasoning.effects import effects_of
+from headrace.reasoning.reduction import Asked
+from headrace.reasoning.schema import Schema
+from headrace.reasoning.tables import compiled
+from headrace.schemas import GivenSchema, Schemas
+
+_MOST_KNOWN: Final = 8
+"""What follows from the data is remembered for so many sets of what queries ask for."""
 
 
 class Store:
@@ -87,6 +95,7 @@ class Store:
         self._max_rows = max_rows
         self._timeout = timeout
         self._files = 0
+        self._known: dict[tuple[str, Asked], tuple[pl.DataFrame, pl.DataFrame]] = {}
 
     def __enter__(self) -> Self:
         """Use it until the end of the block."""
@@ -285,14 +294,26 @@ class Store:
                     if problem is not None and isinstance(part, FunctionCall):
                         raise UnsupportedError(problem, parsed.source, part.span)
 
+    def _under(self, schema: Schema | None, query: Query) -> pl.DataFrame:
+        """The statements with what follows from them, as far as a query asks for it."""
+        if schema is None:
+            return self.quads
+        key = (schema.digest, asked_by(query.pattern, query.form))
+        if key not in self._known or self._known[key][0] is not self.quads:
+            tables = compiled(effects_of(schema, key[1]), self._dictionary.seed)
+            found = self.quads
+            if tables is not None:
+                found = all_entailed(found, tables, self._dictionary)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = (self.quads, found)
+        return self._known[key][1]
+
     def answer(
         self, query: Query, *, now: datetime | None = None, source: Source | None = None
     ) -> Answer:
         """Answer a query that has been parsed; its text is for errors."""
-        tables = tables_of(query, self.schemas.of(query, source), self._dictionary.seed)
-        quads = self.quads
-        if tables is not None:
-            quads = all_entailed(quads, tables, self._dictionary)
+        quads = self._under(self.schemas.of(query, source), query)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
         deadline = None if self._timeout is None else time.monotonic() + self._timeout

@@ -492,7 +492,6 @@ def test_views_are_remembered(endpoint: Endpoint, tmp_path: Path) -> None:
 
 
 def _held(kernel: Kernel) -> Arrivals:
-
     log = kernel.logs[Iri(STREAM)]
     return Arrivals(log.statements, log.high, log.elements)
 

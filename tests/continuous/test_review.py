@@ -110,6 +110,29 @@ def test_terms_that_only_a_query_makes_stay_known(monkeypatch: pytest.MonkeyPatc
     assert all(rows for _, rows in seen)
 
 
+@pytest.mark.parametrize("emit", ["istream", "dstream"])
+def test_an_answer_that_grows_beyond_the_budget_stops_its_query_alone(
+    emit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step, "_FORGET_FROM", 1)
+    query = f"""SELECT ?x FROM NAMED WINDOW <x:w> ON <{S}> [RANGE 50ms STEP]
+        WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?o }} }}"""
+    stopped = []
+    for strategy in ("snapshot", "incremental"):
+        settings = {"strategy": strategy, "report": "on-arrival", "emit": emit}
+        engine = Engine(settings=settings, clock=None, max_rows=5)
+        stream, registered = engine.stream(S), engine.register(query)
+        other = engine.register(query.replace("?x <x:p> ?o", "?x <x:q> ?o"))
+        for time in range(1, 20):
+            stream.feed_timed(f"{time}\t<x:{time}> <x:p> <x:b> .\n")
+            engine.step()
+            if registered.error is not None:
+                stopped.append(time)
+                break
+        assert other.error is None
+    assert stopped == [7, 7]
+
+
 def test_a_function_that_fails_stops_its_query_alone() -> None:
     def boom(_value: Term) -> Term:
         raise ValueError("boom")
@@ -126,3 +149,12 @@ def test_a_function_that_fails_stops_its_query_alone() -> None:
         engine.step()
         errors.append(query.error)
     assert errors == ["ValueError: boom", "ValueError: boom"]
+
+
+@pytest.mark.parametrize("window", ["NOW", "RANGE 1ms STEP"])
+def test_what_waits_is_looked_at_when_all_that_came_after_it_has_gone(window: str) -> None:
+    stream = "20\t<x:a> <x:p> <x:o> .\n10\t<x:b> <x:p> <x:o> .\n25\n40\n"
+    query = f"""SELECT ?x FROM NAMED WINDOW <x:w> ON <{S}> [{window}]
+        WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?y }} }}"""
+    seen = play([query], {S: stream}, batches=1, settings={"report": "on-arrival", "delay": "10ms"})
+    assert [each.at // 1000 for each in seen.evaluations if each.rows] == [10, 20]

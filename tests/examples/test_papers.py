@@ -71,6 +71,18 @@ def arriving(
     return Facts(columns, windows, registration, OnArrival(), Emit.ISTREAM)
 
 
+def tunnel(name: str, columns: str, widths: tuple[int, ...], period: int) -> Facts:
+    return Facts(
+        columns,
+        {
+            f"http://example.org/data/w{number}": TimeWindow(width * SECOND, SECOND)
+            for number, width in enumerate(widths, 1)
+        },
+        stream(f"http://example.org/data/{name}"),
+        Every(period * SECOND),
+    )
+
+
 FACTS = {
     "csparql-2.2-sensors-per-street.csparql": Facts("street total_sensor"),
     "csparql-2.3-cars-per-tollgate.csparql": Facts(
@@ -156,6 +168,19 @@ FACTS = {
         stream("warning/tvs"),
         Every(4 * SECOND),
     ),
+    **{
+        f"rspu-{name}{letter}.rspql": tunnel(f"{name}{letter}", columns, widths, period)
+        for letter in "ab"
+        for name, columns, widths, period in (
+            ("q1", "location value1 value2", (10, 10), 4),
+            ("q2", "location value1 value2 value3 value4", (5, 5, 5, 5), 8),
+            ("q3", "location value1 value2 value3", (1, 1, 1), 4),
+            ("q4", "location value1 value2 p", (10, 10), 4),
+            ("q5", "location value1 value2 value3 value4 p1 p2 p3 p4", (5, 5, 5, 5), 8),
+            ("q6", "location value1 value2 value3 p1 p2", (1, 1, 1), 4),
+        )
+    },
+    "rspu-followup.rspql": tunnel("followup", "value1 value2", (10, 10), 4),
 }
 
 

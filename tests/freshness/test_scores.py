@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 
 from headrace.errors import SettingError
-from headrace.freshness.election import (
-    RUNNABLE,
-    Candidates,
-    Oracle,
-    Policy,
-    Proposer,
-    Ranker,
-    elected,
-)
+from headrace.freshness.election import Candidates, Oracle, elected
+from headrace.freshness.policies import RUNNABLE, Policy, Proposer, Ranker, Sliding
 from headrace.freshness.scores import (
     NEVER_CHANGES,
     Ints,
-    Sliding,
     possibly_stale,
     remaining_life,
     renewed,

@@ -20,8 +20,7 @@ from headrace.algebra.reporting import (
 from headrace.algebra.windows import NowWindow, TimeWindow
 from headrace.dialects import parse
 from headrace.errors import QueryError, SettingError, UnsupportedError
-from headrace.freshness.election import Policy, Proposer, Ranker
-from headrace.freshness.scores import Sliding
+from headrace.freshness.policies import Policy, Proposer, Ranker, Sliding
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.terms import Iri

@@ -131,8 +131,9 @@ def test_a_name_without_a_declaration_is_that_of_the_only_schema() -> None:
 def test_a_schema_that_is_not_known_is_an_error_that_helps() -> None:
     with pytest.raises(QueryError, match="did you mean <x:schema>"):
         Engine(schema={"x:schema": QUADS}).register(asked("?x a ?y", "FROM SCHEMA <x:schemas>"))
-    with pytest.raises(QueryError, match="--schema x:a=FILE"):
-        Store().query("SELECT ?s FROM SCHEMA <x:a> { ?s ?p ?o }")
+    with pytest.raises(QueryError, match="--schema x:a=FILE") as raised:
+        Store().query("SELECT ?s\nFROM SCHEMA <x:a> { ?s ?p ?o }")
+    assert "line 2, column 1" in str(raised.value)
 
 
 def test_schemas_of_a_run_are_one() -> None:
@@ -232,3 +233,13 @@ def test_answers_are_equal_on_every_runner(tmp_path: Path) -> None:
         engine.run(once=True, runner=runner, partitions=partitions)
         assert names(liked) == [every, every]
         assert names(cats) == [["x:n3"], ["x:n3"]]
+
+
+def test_a_store_remembers_what_follows_until_its_data_change() -> None:
+    store = Store(schema=QUADS)
+    text = "SELECT ?x { ?x a <x:Being> }"
+    store.load_text("<x:tom> a <x:Cat> .")
+    assert len(store.query(text).rows) == 1  # type: ignore[union-attr]  # it is a SELECT
+    assert store.query(text) == store.query(text)
+    store.load_text("<x:kit> a <x:Cat> .")
+    assert len(store.query(text).rows) == 2  # type: ignore[union-attr]  # it is a SELECT

@@ -10,6 +10,7 @@ from headrace.algebra.expressions import PatternTerm, Variable
 from headrace.algebra.operators import Operator
 from headrace.algebra.reporting import Semantics
 from headrace.algebra.windows import WindowDeclaration
+from headrace.errors import Span
 from headrace.rdf.terms import Iri
 
 
@@ -54,11 +55,19 @@ Form: TypeAlias = Select | Construct | Ask | Describe
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Which static graphs the query reads; empty is whatever the deployment holds."""
+    """Which static graphs the query reads; empty is whatever the deployment holds.
+
+    Attributes:
+        default: those that make up the default graph.
+        named: those that GRAPH sees.
+        schemas: those that its data are read under.
+        schema_spans: where each of these is named.
+    """
 
     default: tuple[Iri, ...] = ()
     named: tuple[Iri, ...] = ()
     schemas: tuple[Iri, ...] = ()
+    schema_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
 class Registered(StrEnum):

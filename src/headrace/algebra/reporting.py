@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
@@ -75,6 +75,14 @@ class Scope(StrEnum):
 
     WINDOW = "window"
     MATCH = "match"
+
+
+class Consumption(StrEnum):
+    """Which of the triples in a window may make matches, and how often."""
+
+    UNRESTRICTED = "unrestricted"
+    RECENT = "recent"
+    CHRONOLOGICAL = "chronological"
 
 
 class Strategy(StrEnum):
@@ -164,3 +172,10 @@ class Semantics:
     strategy: Strategy = Strategy.AUTO
     switched_rules: tuple[tuple[str, bool], ...] = ()
     overload: Overload = Keep()
+    # Not in the text by which checkpoints know queries; plans add it where it is not the default.
+    consumption: Consumption = field(default=Consumption.UNRESTRICTED, repr=False)
+
+    @property
+    def consumes(self) -> bool:
+        """Whether not all triples in a window make all matches that they could."""
+        return self.consumption is not Consumption.UNRESTRICTED

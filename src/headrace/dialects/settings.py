@@ -14,6 +14,7 @@ from headrace.algebra.reporting import (
     Align,
     BlankNodes,
     Bounds,
+    Consumption,
     Contents,
     Emit,
     Every,
@@ -159,6 +160,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "assert_quoted": _boolean("assert_quoted"),
     "strategy": _choice("strategy", Strategy),
     "overload": _overload,
+    "consumption": _choice("consumption", Consumption),
 }
 
 KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>", *contracts.KEYS)

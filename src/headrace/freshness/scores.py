@@ -6,11 +6,12 @@ for each mapping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from headrace.freshness.policies import Sliding
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -18,19 +19,6 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 NEVER_CHANGES: Final = 2**60
 """The change interval of what does not change: no time of a stream is that far away."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sliding:
-    """A sliding window: how much time it holds, and how far it moves from one close to the next."""
-
-    width: int
-    slide: int
-
-    @property
-    def tumbles(self) -> bool:
-        """Whether no element is in two windows."""
-        return self.slide >= self.width
 
 
 def possibly_stale(best_before: Ints, now: int) -> Flags:

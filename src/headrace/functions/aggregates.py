@@ -4,7 +4,8 @@ A value that is an error or unbound is None. COUNT and SAMPLE pass over it; all 
 result then. MIN and MAX follow the order of ORDER BY, so they compare values of any type. SAMPLE
 is the least value of that order. GROUP_CONCAT joins the string forms of the values in that order.
 SUM and AVG are exact for integers and decimals; with floats among the values the sum is rounded
-once. Of no values COUNT, SUM and AVG are 0, GROUP_CONCAT is empty, and the others have no result.
+once; with distributions among them they are those of independent numbers. Of no values COUNT, SUM
+and AVG are 0, GROUP_CONCAT is empty, and the others have no result.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from headrace.functions.numerals import Kind, Number, single
 from headrace.functions.ordering import order_key
 from headrace.functions.strings import joined
 from headrace.functions.terms import string_form
-from headrace.functions.values import literal_of, number_of
+from headrace.functions.values import is_distribution, literal_of, number_of
 from headrace.rdf.terms import Literal, Term
 
 SEPARATOR: Final = " "
@@ -60,6 +61,8 @@ def count(values: Sequence[Term | None]) -> Literal:
 
 def total(values: Sequence[Term | None]) -> Literal:
     """SUM."""
+    if any(map(is_distribution, values)):
+        return _uncertain(values, 1)
     return literal_of(_sum(values))
 
 
@@ -67,6 +70,8 @@ def average(values: Sequence[Term | None]) -> Literal:
     """AVG."""
     if not values:
         return literal_of(_ZERO)
+    if any(map(is_distribution, values)):
+        return _uncertain(values, len(values))
     return literal_of(quotient_of(_sum(values), Number(Kind.INTEGER, len(values))))
 
 
@@ -112,6 +117,16 @@ def _some(values: list[Term]) -> list[Term]:
     if not values:
         raise ExpressionError("the group has no value")
     return values
+
+
+def _uncertain(values: Sequence[Term | None], parts: int) -> Literal:
+    """The sum of distributions, or a part of it."""
+    # What it needs takes as long to load as everything else together, and few queries ask for it.
+    from headrace.functions.uncertainty import sums  # noqa: PLC0415
+    from headrace.functions.uncertainty.literals import distribution_of, literal  # noqa: PLC0415
+
+    found = sums.total([distribution_of(value) for value in _bound(values)])
+    return literal(sums.divided(found, parts))
 
 
 def _sum(values: Sequence[Term | None]) -> Number:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from headrace.algebra.expressions import BuiltIn, Exists, Expression, Timestamp
+from headrace.algebra.expressions import BuiltIn, Exists, Expression, FunctionCall, Timestamp
 from headrace.algebra.walk import parts
 from headrace.functions.evaluate import is_volatile
+from headrace.functions.table import is_cast
 
 
 def depends_on_instant(expression: Expression) -> bool:
@@ -21,3 +22,8 @@ def is_local(expression: Expression) -> bool:
 def uses_time(expression: Expression) -> bool:
     """Whether it asks for the time of the evaluation."""
     return any(isinstance(part, BuiltIn) and part.name == "NOW" for part in parts(expression))
+
+
+def is_costly(expression: Expression) -> bool:
+    """Whether it calls an uncertainty function, or one that was added: those may cost anything."""
+    return any(isinstance(part, FunctionCall) and not is_cast(part) for part in parts(expression))

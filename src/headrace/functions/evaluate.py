@@ -27,10 +27,11 @@ from headrace.algebra.operators import Operator
 from headrace.algebra.walk import parts
 from headrace.errors import InternalError
 from headrace.functions import chance
+from headrace.functions.calls import Calls
 from headrace.functions.comparison import is_member
 from headrace.functions.errors import ExpressionError
 from headrace.functions.logic import conjunction, disjunction, truth
-from headrace.functions.table import BUILT_INS, OPERATORS, Function, Functions
+from headrace.functions.table import BUILT_INS, OPERATORS, Extension, Function, Functions, is_cast
 from headrace.functions.terms import iri, triple
 from headrace.functions.values import FALSE, TRUE
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
@@ -59,6 +60,7 @@ class EvaluationContext:
         exists: whether a pattern has a solution compatible with this one.
         timestamp: the value of timestamp(), None if it has none.
         functions: the functions that can be called by IRI.
+        calls: what they have given in this evaluation.
     """
 
     now: Literal
@@ -68,6 +70,7 @@ class EvaluationContext:
     exists: Callable[[Operator, Solution], bool] = _no_exists
     timestamp: Callable[[Timestamp, Solution], Term | None] = _no_timestamp
     functions: Functions = field(default_factory=Functions)
+    calls: Calls = field(default_factory=Calls)
 
 
 Evaluator: TypeAlias = Callable[[Solution, EvaluationContext], Term]
@@ -264,12 +267,21 @@ def _call(call: FunctionCall, functions: Functions, arguments: list[Evaluator]) 
     problem = functions.problem(call)
     found = functions.find(call.function.value)
     if problem is None and found is not None:
-        return _strict(found.function, arguments)
+        return _strict(found.function, arguments) if is_cast(call) else _counted(found, arguments)
 
     def fail(_solution: Solution, _context: EvaluationContext) -> Term:
         raise ExpressionError(problem)
 
     return fail
+
+
+def _counted(extension: Extension, arguments: list[Evaluator]) -> Evaluator:
+    """A function that may be dear: it is called once for the same terms."""
+    return lambda solution, context: context.calls.result(
+        extension.iri,
+        extension.function,
+        tuple([argument(solution, context) for argument in arguments]),
+    )
 
 
 def _timestamp(call: Timestamp) -> Evaluator:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeAlias
 
 from headrace.algebra.expressions import FunctionCall
+from headrace.algebra.uncertainty import ARITIES
 from headrace.errors import SettingError, nearest
 from headrace.functions import (
     arithmetic,
@@ -19,6 +21,7 @@ from headrace.functions import (
     times,
 )
 from headrace.functions.casts import CASTS
+from headrace.functions.costs import Costs
 from headrace.functions.hashes import HASHES
 from headrace.rdf.iri import is_absolute
 from headrace.rdf.terms import Iri, Term
@@ -102,9 +105,21 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """The functions that a query can call by IRI: the casts, and those that were added."""
+    """The functions that a query can call by IRI: casts, those of uncertainty, and those added.
+
+    Attributes:
+        extensions: those that were added.
+        tally: where calls are counted, if somebody wants to know.
+        costs: what conditions that call them have cost.
+    """
 
     extensions: tuple[Extension, ...] = ()
+    tally: Counter[str] | None = field(default=None, compare=False, repr=False)
+    costs: Costs = field(default_factory=Costs, compare=False, repr=False)
+
+    def counted(self, tally: Counter[str]) -> Self:
+        """These functions, with each call counted by IRI: for tests and measurements."""
+        return replace(self, tally=tally)
 
     def with_function(self, iri: str, function: Function, *, arity: int | None = None) -> Self:
         """These functions and one more, which takes terms and returns one.
@@ -125,12 +140,14 @@ class Functions:
             raise SettingError(f"{iri!r} is not an absolute IRI, so no function can have it")
         if self.find(iri) is not None:
             raise SettingError(f"<{iri}> has a function already")
-        return type(self)((*self.extensions, Extension(iri, function, arity)))
+        return replace(self, extensions=(*self.extensions, Extension(iri, function, arity)))
 
     def find(self, iri: str) -> Extension | None:
         """The function of an IRI, if there is one."""
         if iri in CASTS:
             return Extension(iri, CASTS[iri], 1)
+        if iri in ARITIES:
+            return Extension(iri, _uncertainty(iri))
         return next((added for added in self.extensions if added.iri == iri), None)
 
     def problem(self, call: FunctionCall) -> str | None:
@@ -138,10 +155,25 @@ class Functions:
         name, given = call.function.value, len(call.arguments)
         found = self.find(name)
         if found is None:
-            near = nearest(name, (*CASTS, *(added.iri for added in self.extensions)))
+            near = nearest(name, (*CASTS, *ARITIES, *(added.iri for added in self.extensions)))
             hint = f"; did you mean {Iri(near)}?" if near else ""
             return f"there is no function {call.function}{hint}"
         if found.arity is not None and found.arity != given:
             plural = "" if found.arity == 1 else "s"
             return f"{call.function} takes {found.arity} argument{plural}, found {given}"
+        least, most = ARITIES.get(name, (given, given))
+        if not least <= given <= most:
+            return f"{call.function} takes {least} to {most} arguments, found {given}"
         return None
+
+
+def _uncertainty(iri: str) -> Function:
+    # What it needs takes as long to load as everything else together, and few queries ask for it.
+    from headrace.functions.uncertainty.calls import FUNCTIONS  # noqa: PLC0415
+
+    return FUNCTIONS[iri]
+
+
+def is_cast(call: FunctionCall) -> bool:
+    """Whether a call only changes the datatype of a value."""
+    return call.function.value in CASTS

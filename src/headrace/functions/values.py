@@ -25,6 +25,7 @@ from headrace.functions.numerals import (
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import (
     RDF_LANG_STRING,
+    RSPU_DISTRIBUTION,
     XSD,
     XSD_BOOLEAN,
     XSD_DATE_TIME,
@@ -122,6 +123,11 @@ def moment_of(term: Term) -> DateTime:
     if not isinstance(value, DateTime):
         raise ExpressionError(f"{term} is not a date or time")
     return value
+
+
+def is_distribution(term: Term | None) -> bool:
+    """Whether a term is a literal of the datatype of distributions, well formed or not."""
+    return isinstance(term, Literal) and term.datatype == RSPU_DISTRIBUTION
 
 
 def literal_of(value: Value | int | Decimal | float) -> Literal:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.reporting import Contents
-from headrace.kernel.columns import CONTENTS, FIRST, LAST, POSITION, STATEMENT, STREAM, TIME
+from headrace.kernel.columns import CONTENTS, FIRST, LAST, POSITION, STREAM
 from headrace.kernel.data import Quads, WindowContents
 from headrace.kernel.grid import Times
 from headrace.kernel.instants import Instants
@@ -84,13 +84,26 @@ class Held:
         )
 
     def _quads(self, number: int, start: int, stop: int) -> Quads:
-        stream = self.plan.streams.index(self.plan.windows[number].stream)
         timed = self.plan.semantics.contents is Contents.TIMED
+        return Quads(self.statements(number, start, stop), range(stop - start), timed)
+
+    def statements(
+        self, number: int, start: int, stop: int, names: Sequence[str] = tuple(CONTENTS)
+    ) -> pl.DataFrame:
+        """What a window holds at a run of instants, numbered from 0.
+
+        Args:
+            number: of the window.
+            start: the first of the instants.
+            stop: the one after the last.
+            names: the columns that are asked for: those of contents, and `position`.
+        """
+        stream = self.plan.streams.index(self.plan.windows[number].stream)
         log, elements = self.logs[stream]
         if len(self.instants) == 1:
             only = self._only(number, log, elements)
             if only is not None:
-                return Quads(_at_one_instant(only, stream), range(1), timed)
+                return _at_one_instant(only, stream, names)
         each = self.intervals[number]
         inside = (each.first < stop) & (each.last >= start)
         members = each.members[inside]
@@ -98,8 +111,7 @@ class Held:
         last = np.zeros(len(elements), np.int64)
         first[members] = np.maximum(each.first[inside], start) - start
         last[members] = np.minimum(each.last[inside], stop - 1) - start
-        frame = _with_intervals(log.whole(), elements, first, last, stream)
-        return Quads(frame, range(stop - start), timed)
+        return _with_intervals(log.whole(), elements, (first, last), stream, names)
 
     def _only(self, number: int, log: StreamLog, elements: Elements) -> pl.DataFrame | None:
         """What a window holds at the only instant, if that came from one time to another."""
@@ -129,36 +141,38 @@ def runs(sizes: Times) -> Iterator[tuple[int, int]]:
         start, spent = stop, int(costs[stop - 1])
 
 
-def _at_one_instant(statements: pl.DataFrame, stream: int) -> pl.DataFrame:
+def _at_one_instant(statements: pl.DataFrame, stream: int, names: Sequence[str]) -> pl.DataFrame:
     """Statements that are all in a window at the only instant."""
     numbers = {FIRST: 0, LAST: 0, STREAM: stream}
     same = {
         name: pl.Series(name, [number], pl.Int64).new_from_index(0, statements.height)
         for name, number in numbers.items()
     }
-    return pl.DataFrame([same[name] if name in same else statements[name] for name in CONTENTS])
+    return pl.DataFrame([same[name] if name in same else statements[name] for name in names])
 
 
 def _with_intervals(
-    statements: pl.DataFrame, elements: Elements, first: Times, last: Times, stream: int
+    statements: pl.DataFrame,
+    elements: Elements,
+    interval: tuple[Times, Times],
+    stream: int,
+    names: Sequence[str],
 ) -> pl.DataFrame:
     """The statements of elements, each with the instants of its element."""
     if len(elements) == 0:
-        return CONTENTS.to_frame()
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.Int64))
+    first, last = interval
     positions = statements[POSITION].to_numpy()
     places, known = _places(elements, positions)
     kept = (first <= last)[places] & known
     chosen = statements if kept.all() else statements.filter(kept)
     places = places[kept]
-    return pl.DataFrame(
-        [
-            pl.Series(FIRST, first[places]),
-            pl.Series(LAST, last[places]),
-            chosen[TIME],
-            pl.Series(STREAM, [stream], pl.Int64).new_from_index(0, chosen.height),
-            *(chosen[name] for name in STATEMENT),
-        ]
-    )
+    made = {
+        FIRST: pl.Series(FIRST, first[places]),
+        LAST: pl.Series(LAST, last[places]),
+        STREAM: pl.Series(STREAM, [stream], pl.Int64).new_from_index(0, chosen.height),
+    }
+    return pl.DataFrame([made[name] if name in made else chosen[name] for name in names])
 
 
 def _places(elements: Elements, positions: Times) -> tuple[Times, npt.NDArray[np.bool_]]:

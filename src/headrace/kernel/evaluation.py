@@ -10,6 +10,7 @@ import polars as pl
 from headrace.algebra.operators import Service
 from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, InternalError, QueryError
+from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.functions.times import date_time
@@ -32,8 +33,9 @@ from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_
 from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
+from headrace.rdf.terms import Literal
 from headrace.reasoning.tables import Tables
-from headrace.rewrite.optimise import PRECOMPUTE
+from headrace.rewrite.optimise import CACHE, CHOOSE, PRECOMPUTE
 
 
 class InstantError(HeadraceError):
@@ -195,7 +197,7 @@ class _Evaluation:
             around.dictionary,
             range((stop - start) * members),
             around.budget(),
-            EvaluationContext(date_time(int(times[start])), functions=around.functions),
+            context_of(plan, date_time(int(times[start])), around.functions),
             lambda number: date_time(int(times[start + number // members])),
             label_of(plan, self.held.instants, start),
             around.service,
@@ -205,6 +207,7 @@ class _Evaluation:
             plan.applies(PRECOMPUTE),
             around.observe,
             apart=Apart.of(plan, range(stop - start)),
+            chooses=plan.applies(CHOOSE) and not plan.late,
         )
 
 
@@ -236,7 +239,7 @@ def answers_given(
         around.dictionary,
         instants,
         around.budget(),
-        EvaluationContext(moment, functions=around.functions),
+        context_of(plan, moment, around.functions),
         lambda _: moment,
         windows=left_in_windows(plan, len(instants)),
         streams=plan.streams,
@@ -265,6 +268,12 @@ def finished(
         failure = error.problem if isinstance(error, QueryError) else str(error)
         return Answered(rows.clear(), Outcome(found.outcome.errors, (0, failure)))
     return Answered(frame.filter(pl.col(INSTANT) < number), found.outcome)
+
+
+def context_of(plan: Plan, moment: Literal, functions: Functions) -> EvaluationContext:
+    """What the expressions of one evaluation depend on; what functions give is kept for it."""
+    calls = Calls(plan.applies(CACHE), functions.tally)
+    return EvaluationContext(moment, functions=functions, calls=calls)
 
 
 def label_of(plan: Plan, instants: Instants, start: int) -> Callable[[int], bytes]:

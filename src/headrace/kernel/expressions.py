@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -18,14 +18,17 @@ from headrace.algebra.expressions import (
     BuiltIn,
     Exists,
     Expression,
+    FunctionCall,
+    Membership,
     Operation,
     Timestamp,
     Variable,
 )
 from headrace.algebra.operators import Operator
 from headrace.algebra.scope import mentioned
+from headrace.algebra.uncertainty import is_columnar
 from headrace.algebra.walk import parts, rewritten
-from headrace.functions.dependence import uses_time
+from headrace.functions.dependence import is_costly, uses_time
 from headrace.functions.errors import ExpressionError
 from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
 from headrace.functions.logic import truth
@@ -37,6 +40,9 @@ from headrace.kernel.solutions import Solutions
 from headrace.kernel.stamps import Stamps
 from headrace.kernel.values import KIND, NUMBER, TRUTH, Kind
 from headrace.rdf.terms import Iri, Literal, Term
+
+if TYPE_CHECKING:
+    from headrace.kernel.uncertain import Uncertain
 
 ExistsTest = Callable[[Operator, Solutions], pl.Series]
 """Which of some solutions have a compatible solution of a pattern."""
@@ -122,9 +128,7 @@ class Expressions:
         solutions: Solutions,
     ) -> pl.Series:
         """A comparison, on columns for the rows where both sides are plain enough."""
-        if not isinstance(left, Variable | Iri | Literal) or not isinstance(
-            right, Variable | Iri | Literal
-        ):
+        if not _is_plain(left) or not _is_plain(right):
             return self._true_by_distinct(expression, solutions)
         sides = [self._side(each, solutions) for each in (left, right)]
         both = pl.DataFrame(
@@ -142,9 +146,12 @@ class Expressions:
         rows = open_rows.arg_true()
         return decided.scatter(rows, answers)
 
-    def _side(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.DataFrame:
+    def _side(self, expression: Expression, solutions: Solutions) -> pl.DataFrame:
         if isinstance(expression, Variable):
             return self.worth(expression, solutions)
+        if isinstance(expression, FunctionCall):
+            return self._uncertain.worth(expression, solutions)
+        assert isinstance(expression, Iri | Literal), "nothing else is plain"
         one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
         constant = [one, *self.dictionary.values_of(one)]
         return pl.DataFrame([each.new_from_index(0, solutions.height) for each in constant])
@@ -180,9 +187,17 @@ class Expressions:
         expression, solutions = self._without_timestamps(expression, solutions)
         if isinstance(expression, Variable | Iri | Literal):
             return self._ids(expression, solutions)
+        if is_columnar(expression):
+            return self._uncertain.ids(expression, solutions)
         placed = replace(self, context=replace(self.context, site=site))
         terms = placed._by_distinct(expression, solutions, lambda evaluate: evaluate, seeds)
         return self.dictionary.encode_all(terms)  # type: ignore[arg-type]  # an evaluator gives terms
+
+    @property
+    def _uncertain(self) -> Uncertain:
+        from headrace.kernel.uncertain import Uncertain  # noqa: PLC0415 - it takes time to load
+
+        return Uncertain(self.dictionary, self.context.calls, self.value)
 
     def _ids(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.Series:
         if isinstance(expression, Variable):
@@ -211,12 +226,17 @@ class Expressions:
     ) -> list[object]:
         """A result for each solution, computed once for those with equal inputs."""
         expression, solutions = self._without_exists(expression, solutions)
+        expression, solutions = self._without_calls(expression, solutions)
         inputs = sorted(mentioned(expression), key=lambda each: each.name)
         present = [each for each in inputs if solutions.has(each)]
         key = [column(each) for each in present]
         if solutions.keyed and uses_time(expression):
             key = [INSTANT, *key]
         volatile = is_volatile(expression)
+        if not self.context.calls.cached and is_costly(expression):
+            return self._results(
+                made(evaluator(expression, self.context.functions)), present, solutions.frame, None
+            )
         frame = solutions.frame if volatile else solutions.frame.select(INSTANT, *_but(key))
         distinct = frame if volatile else frame.unique(subset=key or None, maintain_order=True)
         if not key and not volatile:
@@ -305,6 +325,27 @@ class Expressions:
         triple = [self.value(part, solutions) for part in call.arguments]
         return self.stamps.of_triple(call, solutions, triple)
 
+    def _without_calls(
+        self, expression: Expression, solutions: Solutions
+    ) -> tuple[Expression, Solutions]:
+        """The expression with each call that columns have replaced by a variable with its value.
+
+        What may not be asked for at all, in IF and its like, stays.
+        """
+        named: dict[FunctionCall, Variable] = {}
+
+        def swapped(part: Expression) -> Expression | None:
+            if is_columnar(part):
+                return named.setdefault(part, Variable(f"_:.call{len(named)}"))
+            return part if _may_be_skipped(part) else None
+
+        rest = rewritten(expression, swapped)
+        frame = solutions.frame
+        for call, variable in named.items():
+            ids = self._uncertain.ids(call, solutions)
+            frame = frame.with_columns(ids.alias(column(variable)))
+        return (rest, solutions.with_frame(frame)) if named else (expression, solutions)
+
     def _without_exists(
         self, expression: Expression, solutions: Solutions
     ) -> tuple[Expression, Solutions]:
@@ -342,6 +383,20 @@ def _decided(symbol: str) -> tuple[pl.Expr, pl.Expr]:
         numbers = pl.when(named).then(same if symbol == "=" else ~same).otherwise(numbers)
     unsure = numbers.is_null() & ours.id.is_not_null() & theirs.id.is_not_null()
     return numbers.alias("decided"), unsure.alias("open")
+
+
+def _may_be_skipped(expression: Expression) -> bool:
+    """Whether not every part of an expression is looked at."""
+    match expression:
+        case BuiltIn("IF" | "COALESCE") | Operation("||" | "&&") | Membership():
+            return True
+        case _:
+            return False
+
+
+def _is_plain(expression: Expression) -> bool:
+    """Whether a side of a comparison has a column of numbers."""
+    return isinstance(expression, Variable | Iri | Literal) or is_columnar(expression)
 
 
 class _Side:

@@ -64,6 +64,11 @@ class Found:
         """All of them."""
         return stacked([self.settled.table, self.recent.table])
 
+    @property
+    def height(self) -> int:
+        """How many there are."""
+        return self.settled.height + self.recent.height
+
     def and_more(self, new: Kept) -> Found:
         """These and others."""
         return Found(self.settled, together([self.recent, _untold(new)]), self.ordered)
@@ -83,7 +88,7 @@ class Found:
             at_leisure: whether nobody waits, so that recent ones may be put with the others.
         """
         recent = self.recent.with_table(in_past(self.recent.table))
-        number = self.settled.height + recent.height
+        number = self.height
         nothing = recent.taken(np.empty(0, np.int64))
         if number > max(_SMALL, _GROWN * self.ordered):
             every = together([self.settled, recent])

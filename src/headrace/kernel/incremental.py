@@ -275,6 +275,11 @@ class Matched:
             return False  # a match of all members has to be told apart first
         return makes_its_own(self.plan)
 
+    @property
+    def height(self) -> int:
+        """How many matches are kept, of whatever instants."""
+        return sum(each.height for kept in self.kept.values() for each in kept.found)
+
     def moving(self) -> pl.DataFrame:
         """The matches that begin or end at the instants, with the first and the last of them."""
         [kept] = self.kept.values()
@@ -322,8 +327,9 @@ class _Seen:
                 found.append(np.arange(first, len(log)))
                 continue
             if schedule.is_one:
-                before = self.position if schedule.by_arrival else self._last
-                first = int(np.searchsorted(log.positions, before, side="right"))
+                first = int(np.searchsorted(log.positions, self.position, side="right"))
+                if not schedule.by_arrival:  # what was not in order yet may be now
+                    first = min(first, self._place_after_last(log))
                 found.append(np.arange(first, max(first, self._until(schedule, until))))
                 continue
             new = log.positions > self.position
@@ -333,9 +339,13 @@ class _Seen:
             found.append(np.flatnonzero(new))
         return found
 
-    @property
-    def _last(self) -> int:
-        return -1 if self.key is None else self.key[2]
+    def _place_after_last(self, log: Elements) -> int:
+        """Where the elements of a stream in order begin that come after the last."""
+        if self.key is None:
+            return 0
+        time, _, position = self.key
+        first, stop = (int(np.searchsorted(log.times, time, side)) for side in ("left", "right"))
+        return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
 
     def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:
         """Which elements come in order before the last that was looked at, or are that."""

@@ -306,7 +306,7 @@ class Matches:
 
     def route(self, pattern: int, found: Table, operands: Sequence[_Operand]) -> tuple[int, ...]:
         """The order in which what is new of a pattern is joined with other parts."""
-        known = self.router.again(pattern, len(operands))
+        known = self.router.again(pattern, found.height, len(operands))
         if known is not None:
             return known
         if not self.router.adapts:

@@ -29,6 +29,7 @@ class QueryMemory:
         failure: why it has stopped, if it has.
         previous: its last answer, if the next one is compared with it.
         pace: how it keeps up with its streams.
+        used: the matches whose triples can make no others, if each is used once.
         views: what it knows of remote data, by name.
     """
 
@@ -37,6 +38,7 @@ class QueryMemory:
     failure: str | None = None
     previous: pl.DataFrame | None = None
     pace: Pace = field(default_factory=Pace)
+    used: pl.DataFrame | None = None
     views: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
@@ -95,6 +97,7 @@ def memory_of(kernel: Kernel) -> Memory:
             query.failure,
             None if isinstance(query, Group) else query.previous,
             query.pace,
+            query.matching.used,
             {} if query.remote is None else query.remote.frames(),
         )
         for query in kernel.queries
@@ -172,4 +175,5 @@ def recall(kernel: Kernel, memory: Memory, streams: Mapping[Iri, Arrivals]) -> N
             if query.remote is not None and found.views:
                 query.remote.recall(found.views)
             query.pace = found.pace.allowed(query.plan.semantics) if kernel.live else Pace()
+            query.matching.used = found.used
             kernel.resume(query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -31,6 +31,9 @@ class Previous:
         """The answer; none if there was none."""
         if self.rows is None and self.told is not None and self.around is not None:
             [matches] = self.told.found.values()
-            rows = lasting_answers(self.told, matches, self.around)
+            # It was allowed when it was told; who asks now must not be refused.
+            allowed = replace(self.around.budget(), deadline=None)
+            around = replace(self.around, budget=lambda: allowed)
+            rows = lasting_answers(self.told, matches, around)
             _, self.rows = changes(rows, 1, Emit.ISTREAM, None)
         return self.rows

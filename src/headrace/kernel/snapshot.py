@@ -63,15 +63,19 @@ from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
 from headrace.kernel.surroundings import Surroundings
+from headrace.kernel.waiting import Waiting
 from headrace.planning.following import follows_graph
 from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
 from headrace.planning.sharing import Parameters
 from headrace.rdf.terms import Iri
+from headrace.rewrite.late import can_wait, waiting
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
+    if around.chooses and not around.given and around.observe is None:
+        operator = waiting(operator)
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
@@ -149,7 +153,7 @@ class _Snapshot:
                 theirs = self.solutions(right)
                 return join(self.around.remote(left, theirs), theirs, budget)
             case Join():
-                return self._chain(operator)
+                return self._chain(operator, ())
             case LeftJoin(left, right, condition):
                 ours = self._timely(self.solutions(left), condition)
                 theirs = self._right(right, ours)
@@ -252,8 +256,11 @@ class _Snapshot:
             return self.around.remote(operator, left)
         return self.solutions(operator)
 
-    def _chain(self, operator: Join) -> Solutions:
-        """A chain of joins, in whatever order is good; what is static is joined beforehand."""
+    def _chain(self, operator: Join, conditions: tuple[Expression, ...]) -> Solutions:
+        """A chain of joins, in whatever order is good; what is static is joined beforehand.
+
+        Conditions are tested when that costs least.
+        """
         found: list[Solutions] = []
         static: list[Operator] = []
         patterns: list[TriplePattern | PathPattern] = []
@@ -270,7 +277,7 @@ class _Snapshot:
         if found and all(each.identified_by is not None for each in found):
             loose_from = _MUCH_MORE * min(each.height for each in found)
         scanned = [self._pattern(each, loose_from=loose_from) for each in patterns]
-        return self._joined([*scanned, *found])
+        return self._joined([*scanned, *found], conditions)
 
     def _static(self, operators: list[Operator]) -> list[Solutions]:
         """The solutions of static operators, joined with each other as far as that pays."""
@@ -305,6 +312,10 @@ class _Snapshot:
                 conditions = tuple(
                     each for each in conditions if limit(each, object_) not in found.met
                 )
+            case Join() if self.around.chooses and id(source) not in self.around.whole:
+                dear = tuple(each for each in conditions if can_wait(each))
+                conditions = tuple(each for each in conditions if each not in dear)
+                found = self._chain(source, dear) if dear else self.solutions(source)
             case _:
                 found = self.solutions(source)
         for each in conditions:
@@ -317,13 +328,23 @@ class _Snapshot:
             return unit()
         return self._joined([self._pattern(pattern) for pattern in patterns])
 
-    def _joined(self, parts: list[Solutions]) -> Solutions:
+    def _joined(self, parts: list[Solutions], conditions: tuple[Expression, ...] = ()) -> Solutions:
+        costs = self.around.context.functions.costs
+        waits = Waiting(conditions, costs, self.expressions.condition)
+        parts = [
+            waits.tested(part, [*parts[:place], *parts[place + 1 :]])
+            for place, part in enumerate(parts)
+        ]
         estimates = [Estimate(frozenset(part.names), part.height) for part in parts]
         found: Solutions | None = None
-        for position in greedy(estimates):
+        order = list(greedy(estimates))
+        for step, position in enumerate(order, start=1):
             part = parts[position]
             found = part if found is None else join(found, part, self.around.budget)
+            if step > 1:
+                found = waits.tested(found, [parts[later] for later in order[step:]])
         assert found is not None, "there is a pattern"
+        found = waits.all_tested(found)
         return found.once() if any(part.repeated for part in parts) else found
 
     def _pattern(

@@ -192,6 +192,8 @@ class Standing:
         if self.plan.semantics.emit is Emit.RSTREAM or not matched.is_whole:
             return False
         number, follows = len(matched.instants), self.matching.follows(self.last.told)
+        # Of what only moves nobody sees how much it is, so that it must be allowed as a whole.
+        follows = follows and matched.height <= around.budget().rows
         try:
             if follows:
                 matches = matched.moving()

@@ -22,14 +22,14 @@ from headrace.algebra.query import Select
 from headrace.algebra.reporting import Emit, OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
 from headrace.errors import HeadraceError
-from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
+from headrace.kernel.consuming import Consumed
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.evaluation import Around, own_answers
+from headrace.kernel.evaluation import Around, context_of, own_answers
 from headrace.kernel.grid import NEVER
 from headrace.kernel.incremental import Incremental, Logs, Matched, makes_its_own
 from headrace.kernel.instants import Instants
@@ -58,6 +58,7 @@ class Matching:
     def __init__(self, plan: Plan) -> None:
         """Begin with none."""
         self.plan = plan
+        self.used: pl.DataFrame | None = None
         self._kept: Incremental | None = None
         self._static: Quads | None = None
         self._failed = False
@@ -116,6 +117,11 @@ class Matching:
         self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
     ) -> Iterator[tuple[int, Held | Matched]]:
         """What it is evaluated by, for runs of instants that begin at a number."""
+        if self.plan.consuming is not None:
+            consumed = Consumed(self.plan, logs, instants, around, self.used)
+            yield 0, consumed
+            self.used = consumed.reached
+            return
         # Who wants to see what each operator finds has all of them evaluated.
         if around.observe is not None or not self._by_what_is_new(schedule):
             self._kept = None
@@ -187,7 +193,7 @@ class Matching:
         surroundings = Surroundings(
             around.dictionary,
             budget=around.budget(),
-            context=EvaluationContext(date_time(0), functions=around.functions),
+            context=context_of(self.plan, date_time(0), around.functions),
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 

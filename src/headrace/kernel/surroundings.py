@@ -56,6 +56,7 @@ class Surroundings:
         observe: told what each operator and triple pattern has found, and in how many seconds.
         given: what is known already, by the identities of operators.
         apart: what has solutions of several queries, if some are evaluated as one.
+        chooses: whether filters that may be dear wait for joins where that costs less.
         viewed: how a SERVICE under a budget is answered, from a local view of it.
     """
 
@@ -73,6 +74,7 @@ class Surroundings:
     observe: Observe | None = None
     given: Mapping[int, Solutions] = field(default_factory=dict)
     apart: Apart | None = None
+    chooses: bool = False
     viewed: CallService | None = None
 
     def remote(self, service: Service, solutions: Solutions) -> Solutions:

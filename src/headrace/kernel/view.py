@@ -11,7 +11,8 @@ import polars as pl
 
 from headrace.algebra.scope import possible_in_order
 from headrace.freshness.accuracy import Beliefs, estimated
-from headrace.freshness.election import Proposer, elected
+from headrace.freshness.election import elected
+from headrace.freshness.policies import Proposer
 from headrace.freshness.rates import Evidence
 from headrace.freshness.scores import Ints
 from headrace.freshness.view import LocalView

@@ -26,6 +26,9 @@ _GROUP: Final = "previous of "
 _VIEW: Final = "view of "
 """How what a query knows of remote data is called, before the names of both."""
 
+_USED: Final = "used by "
+"""How the matches are called whose triples are used up, before the name of their query."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -55,15 +58,21 @@ def write_memory(directory: Path, memory: Memory) -> tuple[str, str] | None:
         if not each.statements.is_empty()
     }
     groups = {f"{_GROUP}{json.dumps(each.names)}": each.previous for each in memory.groups}
+    used = {
+        f"{_USED}{name}": query.used
+        for name, query in memory.queries.items()
+        if query.used is not None
+    }
     views = {
         f"{_VIEW}{json.dumps([name, each])}": frame
         for name, query in memory.queries.items()
         for each, frame in query.views.items()
     }
-    if not previous and not derived and not groups and not views:
+    kept = {**previous, **derived, **groups, **used, **views}
+    if not kept:
         return None
     name = f"{uuid4().hex}.arrow"
-    frames = {"terms": memory.terms, **previous, **derived, **groups, **views}
+    frames = {"terms": memory.terms, **kept}
     tables = [_named(frame.to_arrow(), each) for each, frame in frames.items()]
     return name, write_tables(directory / name, tables)
 
@@ -84,7 +93,7 @@ def read_memory(
     Args:
         path: the file, if there is one.
         checksum: of the file.
-        queries: without their previous answers.
+        queries: without their previous answers and what they have used.
         derived: how far the streams have come that queries make.
         position: of the last element.
     """
@@ -100,7 +109,12 @@ def read_memory(
     return Memory(
         position,
         {
-            name: replace(each, previous=frames.get(f"previous {name}"), views=views.get(name, {}))
+            name: replace(
+                each,
+                previous=frames.get(f"previous {name}"),
+                used=frames.get(f"{_USED}{name}"),
+                views=views.get(name, {}),
+            )
             for name, each in queries.items()
         },
         {

@@ -6,15 +6,31 @@ its say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Bgp, Join, Operator, Service
 from headrace.algebra.paths import PathPattern
+from headrace.algebra.query import Query
 from headrace.algebra.scope import possible
 from headrace.algebra.walk import inputs, with_inputs
+from headrace.rewrite.optimise import optimised
+from headrace.rewrite.rule import Rule
+from headrace.rewrite.rules import RULES
 
 _Pattern = TriplePattern | PathPattern
+
+
+def to_be_evaluated(query: Query, rules: Sequence[Rule] = RULES) -> Operator:
+    """A pattern that costs less than that of a query and means the same; its own where it counts.
+
+    Args:
+        query: what is asked.
+        rules: what may be applied.
+    """
+    pattern = optimised(query, rules=rules)
+    return pattern if query.semantics.consumes else taken_apart(pattern)
 
 
 def taken_apart(operator: Operator) -> Operator:

@@ -12,8 +12,7 @@ from headrace.algebra.scope import certain
 from headrace.algebra.walk import everywhere, expressions, inputs, parts
 from headrace.algebra.windows import TimeWindow, WindowFrame
 from headrace.errors import SettingError, Source, UnsupportedError
-from headrace.freshness.election import Policy
-from headrace.freshness.scores import Sliding
+from headrace.freshness.policies import Policy, Sliding
 
 _NO_TIME: Final = Sliding(1, 1)
 """Where no window is one of time, mappings are ordered by how long they stay fresh."""

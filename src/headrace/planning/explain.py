@@ -12,6 +12,7 @@ from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.reporting import (
+    Consumption,
     Every,
     OnArrival,
     OnChange,
@@ -30,13 +31,14 @@ from headrace.algebra.windows import (
     WindowFrame,
 )
 from headrace.errors import listing
+from headrace.planning.consuming import Consuming
 from headrace.planning.contracts import Contract
 from headrace.planning.estimates import Counts, estimated
 from headrace.planning.partitioning import Partitioning, partitioning
 from headrace.planning.pieces import pieces
 from headrace.planning.plan import Plan, sketch_of
 from headrace.planning.sharing import lifted
-from headrace.planning.tree import tree
+from headrace.planning.tree import text, tree
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
 from headrace.rewrite.optimise import SHARE, Stage, optimised
@@ -176,6 +178,8 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
         plan = sketch_of(query)
         lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
+        if plan.consuming is not None:
+            lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
         lines += [f"{'shared':12}{_shared_text(plan)}"]
         lines += [f"{'evaluated':12}{_parts_text(partitioning(plan))}"]
         lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
@@ -212,6 +216,24 @@ def _strategy_text(plan: Plan) -> str:
     if asked is Strategy.INCREMENTAL or isinstance(plan.semantics.report, OnArrival):
         return f"incremental: {new}"
     return f"{whole};\n{'':12}incremental in a live run over large windows: {new}"
+
+
+def _consumed_text(found: Consuming) -> str:
+    """Which triples make the matches of a query."""
+    if found.obstacle is not None:
+        return f"nothing: {found.obstacle.problem}; a run is refused"
+    matched = [(text(each.scanned.pattern), each.key) for each in found.patterns]
+    if found.how is Consumption.RECENT:
+        newest = [f"{pattern}{_for_each(key)}" for pattern, key in matched]
+        return f"the newest triple of {listing(newest, 'and of')}"
+    named = listing([pattern for pattern, _ in matched], "and")
+    return f"each triple in one match at most, the oldest first, of {named}"
+
+
+def _for_each(key: tuple[Variable, ...]) -> str:
+    names = [f"?{each.name}" for each in key if not each.is_anonymous]
+    hidden = ["blank node"] if len(names) < len(key) else []
+    return f" for each {listing([*names, *hidden], 'and')}" if key else ""
 
 
 def _shared_text(plan: Plan) -> str:
@@ -368,11 +390,13 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
 def _ways_json(query: Query) -> dict[str, Any]:
     """By what a query is evaluated, and in which parts."""
     if not query.is_continuous:
-        return {"strategy": None, "shared": None, "evaluated": None, "partition_key": None}
+        unasked = ("strategy", "consumed", "shared", "evaluated", "partition_key")
+        return dict.fromkeys(unasked)
     plan = sketch_of(query)
     found = partitioning(plan)
     return {
         "strategy": " ".join(_strategy_text(plan).split()),
+        "consumed": None if plan.consuming is None else _consumed_text(plan.consuming),
         "shared": _shared_text(plan),
         "evaluated": _parts_text(found),
         "partition_key": None if found.key is None else found.key.name,

@@ -154,16 +154,24 @@ def matching_of(query: Query, pattern: Operator, windows: Sequence[PlannedWindow
     obstacle = _obstacle(query, pattern, windows)
     if obstacle is not None:
         return Matching(obstacle=obstacle)
+    found = cores_of(pattern, windows)
+    if isinstance(found, str):
+        return Matching(obstacle=f"{found} is looked at as a whole")
+    return Matching(found)
+
+
+def cores_of(pattern: Operator, windows: Sequence[PlannedWindow]) -> tuple[Core, ...] | str:
+    """The parts of a pattern that read windows, each of them a core; else what is of no core."""
     search = _Search(tuple(windows))
     found = search.cores(pattern, _Place())
-    if found is None:
-        return Matching(obstacle=f"{search.obstacle} is looked at as a whole")
-    return Matching(tuple(found))
+    return search.obstacle if found is None else tuple(found)
 
 
 def _obstacle(query: Query, pattern: Operator, windows: Sequence[PlannedWindow]) -> str | None:
     """What makes a query differ from instant to instant in other ways than by its matches."""
     report = query.semantics.report
+    if query.semantics.consumes:
+        return f"consumption={query.semantics.consumption} chooses among all that windows hold"
     if any(isinstance(window.frame, CountWindow) for window in windows):
         return "what a count window holds is not known before others have come"
     timed = query.semantics.contents is Contents.TIMED

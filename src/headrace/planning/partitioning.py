@@ -147,6 +147,9 @@ def _hindrance(plan: Plan, made: Sequence[Iri]) -> str:
     pattern, report = plan.query.pattern, plan.semantics.report
     everything = [part for each in everywhere(pattern) for part in _parts(each)]
     problems = {
+        f"consumption={plan.semantics.consumption} chooses among all matches": (
+            plan.semantics.consumes
+        ),
         "it is evaluated as elements come": not isinstance(report, OnClose | Every),
         "a window of it does not slide over time": any(w.slide is None for w in plan.windows),
         "it reads what another query makes": any(stream in made for stream in plan.streams),

@@ -31,13 +31,14 @@ from headrace.algebra.windows import (
     WindowDeclaration,
 )
 from headrace.errors import SettingError, Source, UnsupportedError
-from headrace.planning.apart import taken_apart
+from headrace.planning.apart import to_be_evaluated
+from headrace.planning.consuming import Consuming, consuming_of
 from headrace.planning.contracts import Contract, contracts_of
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
 from headrace.planning.templates import Filled, Templates
 from headrace.rdf.terms import Iri
-from headrace.rewrite.optimise import optimised
+from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Plan:
     def applies(self, rule: str) -> bool:
         """Whether a rule of how queries are evaluated is on."""
         return dict(self.semantics.switched_rules).get(rule, True)
+
+    @property
+    def late(self) -> bool:
+        """Whether filters that may be dear are tested as late as possible, whatever that costs."""
+        return dict(self.semantics.switched_rules).get(pull_costly_filters.__name__, False)
 
     @property
     def semantics(self) -> Semantics:
@@ -113,6 +119,11 @@ class Plan:
         return matching_of(self.query, self.pattern, self.windows)
 
     @cached_property
+    def consuming(self) -> Consuming | None:
+        """Which triples make its matches; none if all do."""
+        return consuming_of(self.query, self.pattern, self.windows)
+
+    @cached_property
     def digest(self) -> str:
         """What tells this plan from any other, also in another process.
 
@@ -124,7 +135,8 @@ class Plan:
         )
         same = replace(self.query, semantics=semantics)
         under = (self.schema,) if self.schema else ()
-        shown = (self.name, same, self.windows, self.delays, *under)
+        consumed = (str(semantics.consumption),) if semantics.consumes else ()
+        shown = (self.name, same, self.windows, self.delays, *under, *consumed)
         return sha256(repr(shown).encode()).hexdigest()
 
 
@@ -172,6 +184,9 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
     filled = (rewriting or Templates()).filled(query)
     delayed = tuple(sorted(chosen.items()))
     plan = Plan(name, query, windows, delayed, filled.pattern, schema=schema, filled=filled)
+    if plan.consuming is not None and plan.consuming.obstacle is not None:
+        obstacle = plan.consuming.obstacle
+        raise UnsupportedError(obstacle.problem, source, query.windows[0].span, obstacle.hint)
     if query.semantics.strategy is Strategy.INCREMENTAL and plan.matching.obstacle is not None:
         raise SettingError(
             f"strategy=incremental cannot be had for '{name}': {plan.matching.obstacle}; "
@@ -183,7 +198,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
 def sketch_of(query: Query) -> Plan:
     """The plan of a query that is only looked at: a window on every stream is one on any."""
     windows = tuple(each for window in query.windows for each in _planned(window, (_ANY,)))
-    return Plan("", query, windows, rewritten=taken_apart(optimised(query)))
+    return Plan("", query, windows, rewritten=to_be_evaluated(query))
 
 
 _ANY = Iri("urn:every-stream")

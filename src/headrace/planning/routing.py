@@ -21,6 +21,8 @@ _WORTH_IT: Final = 0.8
 """Another way is taken only if it costs less than so much of the one that was taken before."""
 _MOST_CHANGES: Final = 100
 _USES: Final = 16
+_MUCH_NEW: Final = 128
+_LOOK: Final = 4
 _MUCH, _LITTLE = 2.0, 0.25
 """A choice is not made again so many times, if what is new meets not much more or less."""
 _NO_SHARED: Final = 1e9
@@ -243,10 +245,16 @@ class _Chosen:
             and all(self._alike(start, number) for number in start.meets)
         )
 
-    def is_dear_to_change(self, legs: int) -> bool:
-        """Whether there are many legs, and not many new matches have gone that way."""
+    def lasts(self, rows: int, legs: int) -> bool:
+        """Whether it is used again without a look at what is new.
+
+        That is so where there are many legs, each of which would have to be looked at; and now and
+        then where there is much new, because what is like it came before and was looked at.
+        """
         self.used += 1
-        return self.used < _USES and legs == self.legs and legs > _MOST_LEGS
+        if self.used >= _USES or legs != self.legs:
+            return False
+        return legs > _MOST_LEGS or (rows >= _MUCH_NEW and self.used % _LOOK != 0)
 
     def _alike(self, start: Start, number: int) -> bool:
         then = self.start.meets[number] / max(1.0, self.start.rows)
@@ -291,10 +299,10 @@ class Router:
         self.routes[pattern] = best
         return best.legs
 
-    def again(self, pattern: int, legs: int) -> tuple[int, ...] | None:
-        """The route of before, where there are so many legs that looking at all of them is dear."""
+    def again(self, pattern: int, rows: int, legs: int) -> tuple[int, ...] | None:
+        """The route of before, where to look at figures costs more than it can save for now."""
         chosen = self._chosen.get(pattern)
-        if not self.adapts or chosen is None or not chosen.is_dear_to_change(legs):
+        if not self.adapts or chosen is None or not chosen.lasts(rows, legs):
             return None
         return self.routes[pattern].legs
 

@@ -15,9 +15,8 @@ from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.walk import inputs, with_inputs
-from headrace.planning.apart import taken_apart
+from headrace.planning.apart import to_be_evaluated
 from headrace.rdf.terms import Iri, Literal
-from headrace.rewrite.optimise import optimised
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
 
@@ -76,7 +75,7 @@ class Templates:
         if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
-            pattern = taken_apart(optimised(query, rules=self._rules))
+            pattern = to_be_evaluated(query, self._rules)
             self._known[key] = Template(pattern, tuple(found))
         return Filled(self._known[key], tuple(found))
 

@@ -102,7 +102,9 @@ def _widened(shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 
 def _shapes(plan: Plan) -> list[Shape] | None:
-    found = shapes_in(plan.pattern, plan.query.form, early=plan.applies(FILTER_EARLY))
+    # What a filter removes may have been newer than what it lets pass.
+    early = plan.applies(FILTER_EARLY) and not plan.semantics.consumes
+    found = shapes_in(plan.pattern, plan.query.form, early=early)
     return None if any(shape.is_any for shape in found) else found
 
 

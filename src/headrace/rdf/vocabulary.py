@@ -12,6 +12,8 @@ PROV: Final = "http://www.w3.org/ns/prov#"
 SOSA: Final = "http://www.w3.org/ns/sosa/"
 FOAF: Final = "http://xmlns.com/foaf/0.1/"
 RSPU: Final = "http://w3id.org/rsp/rspu#"
+RSPU_DISTRIBUTION: Final = RSPU + "distribution"
+"""The datatype of distributions."""
 
 RDF_TYPE: Final = RDF + "type"
 RDF_FIRST: Final = RDF + "first"

@@ -22,12 +22,14 @@ class Known:
         windows: the windows of the query.
         in_default_graph: whether patterns here are matched outside any GRAPH and WINDOW.
         in_window: whether they are matched in a WINDOW.
+        late: whether filters that may be dear are tested as late as possible.
     """
 
     sources: Sources = field(default_factory=Sources)
     windows: tuple[WindowDeclaration, ...] = ()
     in_default_graph: bool = True
     in_window: bool = False
+    late: bool = False
 
     @classmethod
     def of(cls, query: Query, predicates: frozenset[Iri] | None = None) -> Known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headrace.algebra.operators import Operator
@@ -15,6 +15,7 @@ from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
+from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
 
 PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
@@ -24,7 +25,13 @@ ADAPT: Final = "adapt_routes"
 """Whether new matches are joined in the order that costs least now, or as patterns are written."""
 SHARE: Final = "share_shapes"
 """Whether queries that are equal but for constants are evaluated as one."""
-PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT, SHARE)
+LAZY: Final = "lazy_variables"
+"""Whether values that BIND gives are computed only where somebody reads them."""
+CHOOSE: Final = "choose_filters"
+"""Whether filters that may be dear are tested before or after a join by what either costs."""
+CACHE: Final = "cache_calls"
+"""Whether a function by IRI is called once for the same terms in an evaluation."""
+PHYSICAL: Final = (PRECOMPUTE, FILTER_EARLY, ADAPT, SHARE, CACHE, LAZY, CHOOSE)
 """What can be switched like a rule, and changes no pattern."""
 
 
@@ -58,7 +65,8 @@ def optimised(
         InternalError: a rule made something else of the query, or they never come to rest.
     """
     chosen = _switched(query, rules)
-    pattern, known = query.pattern, Known.of(query, predicates)
+    late = any(rule.name == pull_costly_filters.__name__ for rule in chosen)
+    pattern, known = query.pattern, replace(Known.of(query, predicates), late=late)
     for _ in range(_most_passes(pattern)):
         before = pattern
         for rule in chosen:
@@ -76,8 +84,16 @@ def _switched(query: Query, rules: Sequence[Rule]) -> list[Rule]:
     """The rules that are applied to a query."""
     switched = dict(query.semantics.switched_rules)
     check_names(switched)
+    if query.semantics.consumes:
+        return []  # what is chosen among triples depends on the patterns as they are written
     wanted = {rule.name: rule.on for rule in rules} | switched
-    return [rule for rule in rules if wanted[rule.name]]
+    lazy = wanted.get(LAZY, True)
+    return [rule for rule in rules if wanted[rule.name] and (lazy or not _waits_for_use(rule))]
+
+
+def _waits_for_use(rule: Rule) -> bool:
+    """Whether a rule has values computed later, or not at all if nobody reads them."""
+    return rule.name in {"pull_bind_out_of_join", "pull_bind_out_of_optional", "prune_binds"}
 
 
 def check_names(names: Iterable[str]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headrace.algebra.operators import Operator, Service
+from headrace.algebra.operators import Filter, Operator, Service
 from headrace.algebra.walk import inputs, with_inputs
 from headrace.rewrite.conditions import is_fixed
 from headrace.rewrite.knowledge import Known
+from headrace.rewrite.late import can_wait
 
 Rewrite = Callable[[Operator, Known], Operator]
 
@@ -22,44 +23,47 @@ class Rule:
         equation: what it says.
         rewrite: makes an equivalent pattern, or returns the same one if it does not apply.
         on: whether it is applied unless it is switched off, or only where it is switched on.
+        pushes: whether it puts filters below what reads data, where dear ones may not go.
     """
 
     name: str
     equation: str
     rewrite: Rewrite
     on: bool = True
+    pushes: bool = False
 
 
-def local(function: Callable[[Operator], Operator], *, on: bool = True) -> Rule:
+def local(
+    function: Callable[[Operator], Operator], *, on: bool = True, pushes: bool = False
+) -> Rule:
     """A rule that looks at one operator and what is below it."""
-    return _everywhere(function, lambda operator, _known: function(operator), on=on)
+    return placed(lambda operator, _known: function(operator), of=function, on=on, pushes=pushes)
 
 
 def placed(
-    function: Rewrite, *, of: Callable[..., Operator] | None = None, on: bool = True
+    function: Rewrite,
+    *,
+    of: Callable[..., Operator] | None = None,
+    on: bool = True,
+    pushes: bool = False,
 ) -> Rule:
     """A rule that also looks at where an operator stands."""
 
     def apply(operator: Operator, known: Known) -> Operator:
-        return _transformed(operator, function, known)
+        return _transformed(operator, unless_waiting if pushes else function, known)
 
-    return _named(of or function, apply, on=on)
+    def unless_waiting(operator: Operator, known: Known) -> Operator:
+        if known.late and isinstance(operator, Filter) and can_wait(operator.condition):
+            return operator
+        return function(operator, known)
+
+    named = of or function
+    return Rule(named.__name__, named.__doc__ or "", apply, on, pushes)
 
 
 def whole(function: Rewrite, *, on: bool = True) -> Rule:
     """A rule that looks at all of a pattern at once."""
-    return _named(function, function, on=on)
-
-
-def _everywhere(function: Callable[..., Operator], rewrite: Rewrite, *, on: bool) -> Rule:
-    def apply(operator: Operator, known: Known) -> Operator:
-        return _transformed(operator, rewrite, known)
-
-    return _named(function, apply, on=on)
-
-
-def _named(function: Callable[..., Operator], rewrite: Rewrite, *, on: bool) -> Rule:
-    return Rule(function.__name__, function.__doc__ or "", rewrite, on)
+    return Rule(function.__name__, function.__doc__ or "", function, on)
 
 
 def _transformed(operator: Operator, function: Rewrite, known: Known) -> Operator:

@@ -19,12 +19,13 @@ from headrace.algebra.expressions import (
     Variable,
 )
 from headrace.algebra.operators import Operator
+from headrace.algebra.uncertainty import ARITIES
 from headrace.dialects.translate.terms import TermTranslator
 from headrace.dialects.translate.trees import Node, as_token, as_tree, present, span, subtree
 from headrace.dialects.vocabulary import FUNCTIONS, MANY
 from headrace.errors import QuerySyntaxError
 from headrace.rdf.terms import Iri
-from headrace.rdf.vocabulary import RSPU, XSD
+from headrace.rdf.vocabulary import XSD
 
 # The public C-SPARQL engine knows timestamp() by this name.
 TIMESTAMP_FUNCTION: Final = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
@@ -33,19 +34,7 @@ CASTS: Final = {
     XSD + name: (1, 1)
     for name in ("boolean", "double", "float", "decimal", "integer", "dateTime", "string")
 }
-UNCERTAINTY: Final = {
-    RSPU + name: arity
-    for name, arity in {
-        "add": (2, 2),
-        "subtract": (2, 2),
-        "lessThan": (2, 2),
-        "lessThanOrEqual": (2, 2),
-        "greaterThan": (2, 2),
-        "greaterThanOrEqual": (2, 2),
-        "between": (3, 3),
-    }.items()
-}
-KNOWN_ARITY: Final = CASTS | UNCERTAINTY
+KNOWN_ARITY: Final = CASTS | ARITIES
 _TRIPLE: Final = 3
 
 

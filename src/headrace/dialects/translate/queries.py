@@ -46,11 +46,12 @@ from headrace.dialects.translate.trees import (
     as_token,
     as_tree,
     present,
+    span,
     subtree,
     subtrees,
     variable_tokens,
 )
-from headrace.errors import QuerySyntaxError, nearest
+from headrace.errors import QuerySyntaxError, Span, nearest
 from headrace.rdf.terms import Iri, Literal
 
 
@@ -107,6 +108,7 @@ class QueryTranslator(PatternTranslator):
         default: list[Iri] = []
         named: list[Iri] = []
         schemas: list[Iri] = []
+        spans: list[Span] = []
         for child in tree.children:
             clause = as_tree(child)
             match clause.data:
@@ -116,9 +118,10 @@ class QueryTranslator(PatternTranslator):
                     named.append(self.iri(clause.children[0]))
                 case "from_schema":
                     schemas.append(self.iri(clause.children[0]))
+                    spans.append(span(clause))
                 case _:
                     self.source_clause(clause)
-        return Dataset(tuple(default), tuple(named), tuple(schemas))
+        return Dataset(tuple(default), tuple(named), tuple(schemas), tuple(spans))
 
     def source_clause(self, tree: Tree[Token]) -> None:
         """Take over a FROM clause that is the dialect's own."""

@@ -32,6 +32,7 @@ from headrace.rewrite.rules.pull_bind_out_of_graph import pull_bind_out_of_graph
 from headrace.rewrite.rules.pull_bind_out_of_join import pull_bind_out_of_join
 from headrace.rewrite.rules.pull_bind_out_of_optional import pull_bind_out_of_optional
 from headrace.rewrite.rules.pull_bind_out_of_window import pull_bind_out_of_window
+from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
 from headrace.rewrite.rules.push_aggregates_into_union import push_aggregates_into_union
 from headrace.rewrite.rules.push_distinct_into_union import push_distinct_into_union
 from headrace.rewrite.rules.push_filter_below_aggregates import push_filter_below_aggregates
@@ -79,12 +80,13 @@ RULES: Final[tuple[Rule, ...]] = (
     local(push_filter_below_bind),
     local(push_filter_into_union),
     local(push_filter_into_minus),
-    local(push_filter_into_optional),
-    local(push_filter_into_join),
-    local(push_filter_into_window),
-    local(push_filter_into_graph),
-    placed(push_filter_to_streams),
-    placed(push_filter_to_static),
+    local(push_filter_into_optional, pushes=True),
+    local(push_filter_into_join, pushes=True),
+    local(push_filter_into_window, pushes=True),
+    local(push_filter_into_graph, pushes=True),
+    placed(push_filter_to_streams, pushes=True),
+    placed(push_filter_to_static, pushes=True),
+    local(pull_costly_filters, on=False),
     # Aggregates go down to the streams.
     local(aggregates_as_groups),
     placed(spread_windows),

@@ -1,0 +1,1 @@
+"""Values that are not known exactly: distributions, and what can be said of them."""

@@ -1,0 +1,106 @@
+"""The uncertainty functions on terms, by their IRIs.
+
+Numbers are promoted: they are distributions that are known exactly. Distributions are independent,
+also where the same term stands twice. What is not defined is an error of the expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from headrace.functions.errors import ExpressionError
+from headrace.functions.uncertainty.comparing import between, less
+from headrace.functions.uncertainty.families import Point
+from headrace.functions.uncertainty.literals import distribution_of, literal
+from headrace.functions.uncertainty.sums import added, approximated, subtracted
+from headrace.functions.values import is_distribution, literal_of
+from headrace.rdf.terms import Literal, Term
+from headrace.rdf.vocabulary import RSPU, XSD_STRING
+
+
+def _sum(sign: int, *terms: Term) -> Term:
+    """A sum or difference; of two plain numbers it is one, too."""
+    one, other, *rest = terms
+    ours, theirs = distribution_of(one), distribution_of(other)
+    if not is_distribution(one) and not is_distribution(other):
+        return _finite(float(ours.mean + sign * theirs.mean))
+    if rest:
+        return literal(approximated(ours, theirs, sign, _name(rest[0])))
+    return literal(added(ours, theirs) if sign > 0 else subtracted(ours, theirs))
+
+
+def _name(term: Term) -> str:
+    if not isinstance(term, Literal) or term.datatype != XSD_STRING:
+        raise ExpressionError(f"{term} is no name of an approximation")
+    return term.lexical
+
+
+def _compared(term: Term, limit: Term, *, swapped: bool, or_equal: bool) -> Literal:
+    one, other = distribution_of(term), distribution_of(limit)
+    if swapped:
+        one, other = other, one
+    return literal_of(less(one, other, or_equal=or_equal))
+
+
+def _between(term: Term, low: Term, high: Term) -> Literal:
+    return literal_of(between(distribution_of(term), distribution_of(low), distribution_of(high)))
+
+
+def _mean(term: Term) -> Literal:
+    return _finite(float(distribution_of(term).mean))
+
+
+def _variance(term: Term) -> Literal:
+    return _finite(float(distribution_of(term).variance))
+
+
+def _quantile(term: Term, probability: Term) -> Literal:
+    distribution, share = distribution_of(term), _exact(probability)
+    if not 0 <= share <= 1:
+        raise ExpressionError(f"{probability} is no probability: it is not between 0 and 1")
+    if isinstance(distribution, Point):
+        return literal_of(float(distribution.value))
+    return _finite(float(distribution.quantile(share, 1 - share)))
+
+
+def _density(term: Term, at: Term) -> Literal:
+    distribution = distribution_of(term)
+    if isinstance(distribution, Point):
+        raise ExpressionError(f"{term} has no density: it is exact")
+    return _finite(float(distribution.density(_exact(at))))
+
+
+def _up_to(term: Term, at: Term) -> Literal:
+    return literal_of(less(distribution_of(term), Point(_exact(at)), or_equal=True))
+
+
+def _exact(term: Term) -> float:
+    found = distribution_of(term)
+    if not isinstance(found, Point):
+        raise ExpressionError(f"expected a number, found {term}")
+    return float(found.value)
+
+
+def _finite(number: float) -> Literal:
+    if number - number != 0:
+        raise ExpressionError("the result is not finite")
+    return literal_of(number)
+
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Term]]] = {
+    RSPU + "add": partial(_sum, 1),
+    RSPU + "subtract": partial(_sum, -1),
+    RSPU + "lessThan": partial(_compared, swapped=False, or_equal=False),
+    RSPU + "lessThanOrEqual": partial(_compared, swapped=False, or_equal=True),
+    RSPU + "greaterThan": partial(_compared, swapped=True, or_equal=False),
+    RSPU + "greaterThanOrEqual": partial(_compared, swapped=True, or_equal=True),
+    RSPU + "between": _between,
+    RSPU + "mean": _mean,
+    RSPU + "variance": _variance,
+    RSPU + "quantile": _quantile,
+    RSPU + "pdf": _density,
+    RSPU + "cdf": _up_to,
+}
+"""Every function on terms; each raises ExpressionError where it has no result."""

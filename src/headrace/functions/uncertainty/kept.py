@@ -1,0 +1,80 @@
+"""What functions on columns have given in one evaluation: no call is made twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from headrace.functions.uncertainty.columns import Operands, Shelf, Vectorised
+
+_ROW: Final = "row"
+
+
+@dataclass
+class KeptColumns:
+    """Inputs and results of each function.
+
+    Attributes:
+        cached: whether no call is made twice.
+        count: told how many calls are made of a function.
+        shelf: where distributions stand that need more than two numbers.
+    """
+
+    cached: bool
+    count: Callable[[str, int], None]
+    shelf: Shelf = field(default_factory=Shelf)
+    _known: dict[str, tuple[pl.DataFrame, Operands]] = field(default_factory=dict)
+
+    def results(
+        self,
+        iri: str,
+        function: Vectorised,
+        arguments: Sequence[Operands],
+    ) -> Operands:
+        """What a function on columns gives for each row."""
+        if not len(arguments[0]):
+            return arguments[0]
+        if not self.cached:
+            self.count(iri, len(arguments[0]))
+            return function(arguments, self.shelf)
+        rows = pl.DataFrame([part for n, each in enumerate(arguments) for part in each.frame(n)])
+        names = rows.columns
+        distinct = rows.with_row_index(_ROW).unique(names, keep="first", maintain_order=True)
+        known = self._known.get(iri)
+        if known is None:
+            new, earlier = distinct, 0
+        else:
+            earlier = known[0].height
+            new = distinct.join(known[0], on=names, how="anti", maintain_order="left")
+        if new.height:
+            picked = new[_ROW].to_numpy().astype(np.intp)
+            self.count(iri, new.height)
+            made = function([each.at(picked) for each in arguments], self.shelf)
+            if known is None and new.height == rows.height:
+                self._known[iri] = (new.select(names).with_row_index(_ROW), made)
+                return made
+            keys = new.select(names).with_row_index(_ROW, offset=earlier)
+            known = (
+                (keys, made)
+                if known is None
+                else (
+                    pl.concat([known[0], keys]),
+                    _together(known[1], made),
+                )
+            )
+            self._known[iri] = known
+        assert known is not None, "something was made now or before"
+        places = rows.join(known[0], on=names, how="left", maintain_order="left")[_ROW]
+        return known[1].at(places.to_numpy().astype(np.intp))
+
+
+def _together(one: Operands, other: Operands) -> Operands:
+    return type(one)(
+        np.concatenate([one.codes, other.codes]),
+        np.concatenate([one.first, other.first]),
+        np.concatenate([one.second, other.second]),
+    )

@@ -1,0 +1,223 @@
+"""Sums and differences of independent numbers that are not known exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, log
+from typing import Final, assert_never
+
+import numpy as np
+
+from headrace.functions.errors import ExpressionError
+from headrace.functions.uncertainty.families import (
+    Beta,
+    Distribution,
+    Exponential,
+    Histogram,
+    LogNormal,
+    Normal,
+    Point,
+    Trapezoid,
+    Uniform,
+    deviation,
+)
+from headrace.functions.uncertainty.literals import canonical, checked
+from headrace.functions.uncertainty.quadrature import expected, landmarks
+
+NORMAL: Final = "normal"
+"""The approximation by the normal distribution with the right mean and variance."""
+HISTOGRAM: Final = "histogram"
+"""The approximation by a histogram with the right probability of each part."""
+APPROXIMATIONS: Final = (NORMAL, HISTOGRAM)
+
+_PARTS: Final = 64
+_REACH: Final = 8.0
+"""So many deviations from the mean a histogram reaches, unless there is nothing that far."""
+
+
+def shifted(distribution: Distribution, by: float) -> Distribution:
+    """A distribution and a number.
+
+    >>> shifted(Uniform(-2.0, 2.0), 26)
+    Uniform(low=24.0, high=28.0)
+    """
+    match distribution:
+        case Normal(mean, variance):
+            return Normal(mean + by, variance)
+        case Uniform(low, high):
+            return Uniform(low + by, high + by)
+        case Point(value):
+            return Point(value + by)
+        case Trapezoid(low, rises, falls, high):
+            return Trapezoid(low + by, rises + by, falls + by, high + by)
+        case Histogram(edges, weights):
+            return Histogram(tuple(edge + by for edge in edges), weights)
+        case LogNormal(mean, variance, shift):
+            return LogNormal(mean, variance, shift + by)
+        case Exponential(rate, shift):
+            return Exponential(rate, shift + by)
+        case Beta(alpha, beta, low, high):
+            return Beta(alpha, beta, low + by, high + by)
+        case _:
+            assert_never(distribution)
+
+
+def negated(distribution: Distribution) -> Distribution:
+    """A distribution with the other sign.
+
+    Raises:
+        ExpressionError: no family has it.
+    """
+    match distribution:
+        case Normal(mean, variance):
+            return Normal(-mean, variance)
+        case Uniform(low, high):
+            return Uniform(-high, -low)
+        case Point(value):
+            return Point(-value)
+        case Trapezoid(low, rises, falls, high):
+            return Trapezoid(-high, -falls, -rises, -low)
+        case Histogram(edges, weights):
+            return Histogram(tuple(-edge for edge in reversed(edges)), weights[::-1])
+        case Beta(alpha, beta, low, high):
+            return Beta(beta, alpha, -high, -low)
+        case LogNormal() | Exponential():
+            raise ExpressionError(
+                f"what is left after {canonical(distribution)} is taken away has no family"
+            )
+        case _:
+            assert_never(distribution)
+
+
+def divided(distribution: Distribution, by: int) -> Distribution:
+    """A part of a distribution, as an average needs it."""
+    match distribution:
+        case Normal(mean, variance):
+            return Normal(mean / by, variance / by / by)
+        case Uniform(low, high):
+            return Uniform(low / by, high / by)
+        case Point(value):
+            return Point(value / by)
+        case Trapezoid(low, rises, falls, high):
+            return Trapezoid(low / by, rises / by, falls / by, high / by)
+        case Histogram(edges, weights):
+            return Histogram(tuple(edge / by for edge in edges), weights)
+        case LogNormal(mean, variance, shift):
+            return LogNormal(mean - log(by), variance, shift / by)
+        case Exponential(rate, shift):
+            return Exponential(rate * by, shift / by)
+        case Beta(alpha, beta, low, high):
+            return Beta(alpha, beta, low / by, high / by)
+        case _:
+            assert_never(distribution)
+
+
+def total(distributions: Sequence[Distribution]) -> Distribution:
+    """The sum of independent numbers; their order does not matter.
+
+    Raises:
+        ExpressionError: no family has it.
+
+    >>> total([Uniform(0.0, 1.0), Uniform(0.0, 2.0)])
+    Trapezoid(low=0.0, rises=1.0, falls=2.0, high=3.0)
+    """
+    try:
+        return checked(_total(distributions))
+    except OverflowError:
+        raise ExpressionError("a sum is too large for a double") from None
+
+
+def _total(distributions: Sequence[Distribution]) -> Distribution:
+    exact = fsum(float(each.value) for each in distributions if isinstance(each, Point))
+    normal = [each for each in distributions if isinstance(each, Normal)]
+    others = [each for each in distributions if not isinstance(each, Point | Normal)]
+    match others:
+        case [] if normal:
+            means = [exact, *(float(each.mean) for each in normal)]
+            return Normal(fsum(means), fsum(float(each.variance) for each in normal))
+        case []:
+            return Point(exact)
+        case [one] if not normal:
+            return shifted(one, exact)
+        case [Uniform() as one, Uniform() as other] if not normal:
+            return shifted(_trapezoid(one, other), exact)
+        case _:
+            raise _homeless(distributions)
+
+
+def _trapezoid(one: Uniform, other: Uniform) -> Trapezoid:
+    rises, falls = sorted((float(one.low + other.high), float(one.high + other.low)))
+    return Trapezoid(float(one.low + other.low), rises, falls, float(one.high + other.high))
+
+
+def _homeless(distributions: Sequence[Distribution]) -> ExpressionError:
+    shown = " + ".join(map(canonical, distributions[:3]))
+    more = " + ..." if len(distributions) > 3 else ""  # noqa: PLR2004 - enough to see which
+    return ExpressionError(
+        f"{shown}{more} has no family; ask for an approximation with a third argument, "
+        f"'{NORMAL}' or '{HISTOGRAM}'"
+    )
+
+
+def added(one: Distribution, other: Distribution) -> Distribution:
+    """The sum of two independent numbers.
+
+    Raises:
+        ExpressionError: no family has it.
+    """
+    return total((one, other))
+
+
+def subtracted(one: Distribution, other: Distribution) -> Distribution:
+    """The difference of two independent numbers.
+
+    Raises:
+        ExpressionError: no family has it.
+    """
+    if isinstance(one, Point) and isinstance(other, Point):
+        return checked(Point(one.value - other.value))
+    return total((one, negated(other)))
+
+
+def approximated(
+    one: Distribution, other: Distribution, sign: int, approximation: str
+) -> Distribution:
+    """A sum or difference in a family that has it only roughly; exact where that can be had.
+
+    Raises:
+        ExpressionError: there is no such approximation, or its numbers are too large.
+    """
+    if approximation not in APPROXIMATIONS:
+        listed = " or ".join(f"'{each}'" for each in APPROXIMATIONS)
+        raise ExpressionError(f"an approximation is {listed}, not '{approximation}'")
+    try:
+        return added(one, other) if sign > 0 else subtracted(one, other)
+    except ExpressionError:
+        mean = float(one.mean + sign * other.mean)
+        variance = float(one.variance + other.variance)
+    normal = Normal(mean, variance)
+    if approximation == NORMAL:
+        return checked(normal)
+    return checked(_histogram(one, other, sign, normal))
+
+
+def _histogram(one: Distribution, other: Distribution, sign: int, like: Normal) -> Histogram:
+    assert not isinstance(one, Point), "that has a family"
+    assert not isinstance(other, Point), "that has a family"
+    reach = _REACH * deviation(like)
+    low, high = other.support if sign > 0 else tuple(-end for end in reversed(other.support))
+    edges = np.linspace(
+        max(float(like.mean) - reach, one.support[0] + low),
+        min(float(like.mean) + reach, one.support[1] + high),
+        _PARTS + 1,
+    )
+    steps = landmarks(one)
+    below = [
+        expected(
+            other,
+            lambda x, edge=edge: one.below(edge - sign * x),  # type: ignore[misc]
+            [sign * (edge - step) for step in steps],
+        )
+        for edge in edges
+    ]
+    return Histogram(tuple(edges.tolist()), tuple(np.maximum(np.diff(below), 0.0).tolist()))

@@ -1,0 +1,180 @@
+"""The uncertainty functions in expressions: on terms, and on columns of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.algebra.uncertainty import ARITIES, COLUMNAR
+from headrace.functions.errors import ExpressionError
+from headrace.functions.uncertainty.calls import FUNCTIONS
+from headrace.functions.uncertainty.columns import VECTORISED
+from headrace.functions.uncertainty.literals import literal
+from headrace.functions.values import is_distribution, literal_of, number_of
+from headrace.rdf.terms import Iri, Literal, Term
+from headrace.rdf.vocabulary import RSPU, RSPU_DISTRIBUTION, XSD_DECIMAL
+from headrace.results.table import Table
+from headrace.store import Store
+from tests.functions.uncertainty.families import FAMILIES
+from tests.shared import DATA, needs_data
+
+
+def term(value: str | float) -> Literal:
+    return Literal(value, RSPU_DISTRIBUTION) if isinstance(value, str) else literal_of(value)
+
+
+def call(name: str, *values: str | float | Term) -> Term:
+    return FUNCTIONS[RSPU + name](
+        *(term(each) if isinstance(each, str | int | float) else each for each in values)
+    )
+
+
+def answered(store: Store, query: str) -> tuple[tuple[Term | None, ...], ...]:
+    found = store.query(query)
+    assert isinstance(found, Table)
+    return tuple(found.rows)
+
+
+def cases() -> list[dict[str, Any]]:
+    file = DATA / "rspu-tvs" / "function_cases.json"
+    return json.loads(file.read_text())["cases"] if file.exists() else []
+
+
+@needs_data("rspu-tvs")
+@pytest.mark.parametrize("case", cases(), ids=lambda each: f"{each['fn']}{each['args']}")
+def test_the_cases_of_the_scenario(case: dict[str, Any]) -> None:
+    found, expected = call(case["fn"], *case["args"]), case["expected"]
+    if isinstance(expected, str):
+        assert found == Literal(expected, RSPU_DISTRIBUTION)
+    else:
+        assert number_of(found).value == pytest.approx(expected, abs=1e-9)
+    with Store() as store:
+        written = ", ".join(_written(each) for each in case["args"])
+        # The same on columns, as a value and beside another.
+        near = f"<{RSPU}{case['fn']}>({written})"
+        [(again,)] = answered(store, f"SELECT ({near} AS ?x) {{}}")
+        assert again is not None
+        if is_distribution(found):
+            assert again == found
+        else:
+            assert number_of(again).value == pytest.approx(number_of(found).value, abs=1e-15)
+
+
+def _written(value: str | float) -> str:
+    return f'"{value}"^^<{RSPU_DISTRIBUTION}>' if isinstance(value, str) else repr(value)
+
+
+def test_every_function_has_an_arity_and_columns_where_they_are_said_to_be() -> None:
+    assert set(FUNCTIONS) == set(ARITIES)
+    assert set(VECTORISED) == set(COLUMNAR.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("mean", ["U(0,10)"], 5.0),
+        ("mean", [3], 3.0),
+        ("variance", ["N(1,4)"], 4.0),
+        ("variance", ["P(1)"], 0.0),
+        ("quantile", ["N(0,1)", 0.5], 0.0),
+        ("quantile", ["U(0,10)", 0.25], 2.5),
+        ("quantile", ["P(7)", 0.25], 7.0),
+        ("pdf", ["U(0,10)", 3], 0.1),
+        ("pdf", ["U(0,10)", 11], 0.0),
+        ("cdf", ["U(0,10)", 3], 0.3),
+        ("cdf", ["P(3)", 3], 1.0),
+        ("lessThan", ["P(3)", 3], 0.0),
+        ("lessThanOrEqual", ["P(3)", 3], 1.0),
+        ("greaterThan", ["P(3)", 3], 0.0),
+        ("greaterThanOrEqual", ["P(3)", 3], 1.0),
+        ("greaterThanOrEqual", ["U(0,10)", 3], 0.7),
+        ("lessThan", [3, "U(0,10)"], 0.7),
+        ("lessThan", [3, 4], 1.0),
+        ("add", [3, 4], 7.0),
+        ("subtract", [3, 4], -1.0),
+    ],
+)
+def test_functions_that_give_numbers(name: str, values: list[str | float], expected: float) -> None:
+    assert number_of(call(name, *values)).value == pytest.approx(expected, abs=1e-15)
+
+
+def test_an_approximation_is_a_third_argument() -> None:
+    assert call("add", "U(0,1)", "N(0,1)", Literal("normal")) == term("N(0.5, 1.0833333333333333)")
+    with pytest.raises(ExpressionError, match="no name of an approximation"):
+        call("add", "U(0,1)", "N(0,1)", literal_of(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("lessThan", ["N(0)", 1]),
+        ("lessThan", [Iri("x:y"), 1]),
+        ("quantile", ["N(0,1)", 2]),
+        ("quantile", ["N(0,1)", 1]),
+        ("quantile", ["N(0,1)", "N(0,1)"]),
+        ("pdf", ["P(0)", 0]),
+        ("pdf", ["B(0.5, 0.5)", 0]),
+        ("mean", ["LN(800,1)"]),
+    ],
+)
+def test_what_has_no_result_is_an_error(name: str, values: list[Any]) -> None:
+    with pytest.raises(ExpressionError):
+        call(name, *values)
+
+
+any_term: st.SearchStrategy[Term] = st.one_of(
+    *(family.map(literal) for family in FAMILIES.values()),
+    st.integers(-5, 5).map(literal_of),
+    st.floats(-5, 5).map(literal_of),
+    st.just(Literal("1." + "1" * 30, XSD_DECIMAL)),  # more digits than columns hold
+    st.just(Literal("N(0,0)", RSPU_DISTRIBUTION)),
+    st.just(Literal("text")),
+    st.just(Iri("http://example.org/iri")),
+)
+
+
+@settings(deadline=None, max_examples=25, derandomize=True, database=None)
+@given(
+    st.sampled_from(sorted(COLUMNAR)),
+    st.lists(st.tuples(any_term, any_term, any_term), min_size=1, max_size=12),
+)
+def test_columns_give_what_terms_give(iri: str, rows: list[tuple[Term, Term, Term]]) -> None:
+    count = COLUMNAR[iri]
+    values = " ".join(f"({' '.join(map(str, row[:count]))})" for row in rows)
+    names = " ".join(f"?v{place}" for place in range(count))
+    query = (
+        f"SELECT (<{iri}>({', '.join(names.split())}) AS ?x)"
+        f" (COALESCE(<{iri}>({', '.join(names.split())})) AS ?y)"
+        f" {{ VALUES ({names}) {{ {values} }} }}"
+    )
+    with Store() as store:
+        for found, scalar in answered(store, query):
+            if found is None or scalar is None or is_distribution(found):
+                assert found == scalar
+            else:
+                assert number_of(found).value == pytest.approx(number_of(scalar).value, abs=1e-14)
+
+
+def test_conditions_compare_what_columns_give() -> None:
+    distributions = ["N(0,1)", "U(0,1)", "T(0,1,1,2)", "N(0)", "P(0.7)"]
+    values = " ".join(_written(each) for each in distributions)
+    with Store() as store:
+        for test, kept in (
+            ("rspu:lessThan(?d, 0.5) >= 0.5", {"N(0,1)", "U(0,1)"}),
+            ("0.5 <= rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)"}),
+            ("rspu:lessThan(?d, 0.5) != 0.5", {"N(0,1)", "T(0,1,1,2)", "P(0.7)"}),
+            ("rspu:lessThan(?d, 0.5) = 'text'", set()),
+            ("rspu:lessThan(?d, 0.5) != <x:y>", {"N(0,1)", "U(0,1)", "T(0,1,1,2)", "P(0.7)"}),
+            ("rspu:lessThan(?d, 0.5) < rspu:mean(?d)", {"T(0,1,1,2)", "P(0.7)"}),
+            ("rspu:add(?d, 0) = ?d", {"P(0.7)"}),  # the others are written otherwise
+            ("rspu:between(?d, 0, 1) > 0.4 || ?d = 1", {"U(0,1)", "T(0,1,1,2)", "P(0.7)"}),
+            ("!(rspu:lessThan(?d, 0.5) >= 0.5)", {"T(0,1,1,2)", "P(0.7)"}),
+            ("rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)", "T(0,1,1,2)"}),
+        ):
+            query = f"PREFIX rspu: <{RSPU}> SELECT ?d {{ VALUES ?d {{ {values} }} FILTER({test}) }}"
+            found = {row[0] for row in answered(store, query)}
+            assert found == {term(each) for each in kept}, test
