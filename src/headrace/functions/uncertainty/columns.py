@@ -23,12 +23,12 @@ from headrace.functions.uncertainty.comparing import (
     normal_less_uniform,
 )
 from headrace.functions.uncertainty.families import (
-    Column,
     Distribution,
     Normal,
     Point,
     Uniform,
 )
+from headrace.functions.uncertainty.pieces import Column
 from headrace.functions.uncertainty.sums import added, subtracted
 from headrace.rdf.vocabulary import RSPU
 

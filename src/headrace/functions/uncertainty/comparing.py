@@ -14,17 +14,15 @@ from scipy.special import ndtr, wofz
 
 from headrace.functions.uncertainty.families import (
     Beta,
-    Column,
     Distribution,
     Exponential,
     LogNormal,
     Normal,
-    Numbers,
-    Pieces,
     Point,
     Uniform,
     straight,
 )
+from headrace.functions.uncertainty.pieces import Column, Numbers, Pieces
 from headrace.functions.uncertainty.quadrature import expected, landmarks
 
 _NARROW: Final = 1.0

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.uncertainty.families import Column, Continuous
+from headrace.functions.uncertainty.families import Continuous
+from headrace.functions.uncertainty.pieces import Column
 
 TOLERANCE: Final = 1e-10
 """How far what is integrated may be from the truth."""
