@@ -22,7 +22,7 @@ from headrace.kernel.solutions import Solutions
 
 _JOINED: Final = 60e-9
 """Seconds that a joined row takes, and to find it again among equal ones."""
-_CHEAP: Final = 1e-3
+_CHEAP: Final = 5e-3
 """What takes less is not worth a look at what else could be done."""
 _SAMPLE: Final = 500
 
@@ -66,7 +66,8 @@ class Waiting:
         kept = found.filtered(self.test(condition, found))
         seconds = perf_counter() - began
         if found.height:
-            inputs = self._inputs(condition, found)
+            # To count them may take longer than what is cheap.
+            inputs = found.height if seconds < _CHEAP else self._inputs(condition, found)
             self.costs.saw(condition, inputs, seconds, kept.height / found.height)
         return kept
 

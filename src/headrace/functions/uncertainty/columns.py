@@ -22,7 +22,12 @@ from headrace.functions.uncertainty.comparing import (
     less_uniform,
     normal_less_uniform,
 )
-from headrace.functions.uncertainty.families import Distribution, Normal, Point, Uniform
+from headrace.functions.uncertainty.families import (
+    Distribution,
+    Normal,
+    Point,
+    Uniform,
+)
 from headrace.functions.uncertainty.pieces import Column
 from headrace.functions.uncertainty.sums import added, subtracted
 from headrace.rdf.vocabulary import RSPU
