@@ -109,7 +109,7 @@ patterns = st.tuples(ends, predicates, ends)
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     graphs = draw(st.booleans())
-    streams = [S, U] if draw(st.booleans()) and not graphs else [S]
+    streams = draw(st.sampled_from([[S], [S] if graphs else [S, U]]))
     widths = {each: draw(st.integers(1, 6)) * 1_000_000 for each in streams}
     step = draw(st.integers(1, 4))
     some = tuple(draw(st.lists(patterns, min_size=1, max_size=3)))
@@ -117,7 +117,7 @@ def cases(draw: st.DrawFn) -> Case:
     if graphs and draw(st.booleans()):
         fixed = ((draw(variables), STATIC_ONLY, draw(variables)),)
     names = sorted({term for each in (*some, *fixed) for term in each if term.startswith("?")})
-    without: tuple[str, str] | None = None
+    without = None
     filters = draw(st.booleans())
     if names and filters:
         without = (draw(st.sampled_from(names)), draw(terms))
@@ -269,6 +269,19 @@ def test_what_is_made_of_matches_and_of_static_data_is_not_refused(body: str) ->
     text = query(body, NAMED).replace("REGISTER QUERY q", "REGISTER RSTREAM <q>")
     parsed = parse(text, "rspql", settings={"consumption": "recent"})
     assert make_plan(parsed.query, source=parsed.source).consuming is not None
+
+
+def test_a_pattern_without_variables_may_be_static_and_streamed() -> None:
+    text = query(":x :p :y . ?a :q ?b")
+    lines = "".join(f"{time}000\t{s} .\n" for time, s in ((1, QUAD), (2, OTHER), (3, OTHER)))
+    for how, often in (("recent", 1), ("chronological", 2)):
+        found = play(
+            [text], {S: lines}, static={None: f"{QUAD} ."}, settings={"consumption": how}
+        ).evaluations
+        assert [len(each.rows) for each in found] == [often, often]
+
+
+QUAD, OTHER = "<http://x/x> <http://x/p> <http://x/y>", "<http://x/a> <http://x/q> <http://x/b>"
 
 
 def test_an_unknown_strategy_is_refused_with_those_that_there_are() -> None:

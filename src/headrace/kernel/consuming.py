@@ -176,7 +176,9 @@ class Consumed(Held):
         static = None
         if scanned.over_static:
             below = scan(self._static.within(active), scanned.pattern, dictionary)
-            static = below.frame.select(names).unique() if below.height else None
+            # A pattern without variables has rows too, by their instant.
+            bound = below.frame.with_columns(pl.lit(0, pl.Int64).alias(INSTANT))
+            static = bound.select(INSTANT, *names).unique() if below.height else None
         return _Table(matched, static, tuple(names))
 
     @cached_property
@@ -250,7 +252,8 @@ class Consumed(Held):
         """The triples that match a pattern, each once for each of its times, the oldest first."""
         found = table.matched.group_by(_OCCURRENCE).agg(pl.col(POSITION).min())
         if table.static is not None:  # what is static as well is static
-            same = table.matched.join(table.static, on=table.names, how="semi")
+            matched = table.matched.with_columns(pl.lit(0, pl.Int64).alias(INSTANT))
+            same = matched.join(table.static, on=[INSTANT, *table.names], how="semi")
             found = found.join(same, on=_OCCURRENCE, how="anti", nulls_equal=True)
         places = (GRAPH, SUBJECT, PREDICATE, OBJECT)
         texts = self.around.dictionary.texts_of([found[name] for name in places])
@@ -266,7 +269,7 @@ class _Table:
 
     Attributes:
         matched: statements of windows, with what they bind.
-        static: what static data bind, if there is something.
+        static: `instant` and what static data bind, if there is something.
         names: the columns of variables.
     """
 
@@ -292,7 +295,7 @@ def _with_static(matched: pl.DataFrame, table: _Table, number: int) -> Solutions
     found = matched.select(INSTANT, *table.names).unique()
     if table.static is None:
         return Solutions(found, keyed=True)
-    fixed = Solutions(table.static.select(pl.lit(0, pl.Int64).alias(INSTANT), *table.names))
+    fixed = Solutions(table.static)
     if found.is_empty():
         return fixed
     below = fixed.expanded(range(number)).frame.select(found.columns)
@@ -316,7 +319,7 @@ def _numbered(place: int, table: _Table, occurrences: pl.DataFrame, number: int)
             pl.lit(value, pl.Int64).alias(name)
             for name, value in ((FIRST, 0), (LAST, number - 1), (_RANK, _STATIC))
         ]
-        rows = pl.concat([rows, table.static.select(*always, *table.names)])
+        rows = pl.concat([rows, table.static.with_columns(always).select(rows.columns)])
     named = rows.rename({name: _slot(place, name) for name in (FIRST, LAST, _RANK)})
     return Solutions(named.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)))
 
