@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-DATA: Final = Path(__file__).parents[2] / "shared" / "data" / "sparkwave-bsbm"
+_SHARED: Final = Path(__file__).parents[2] / "shared" / "data"
+DATA: Final = Path(os.environ.get("HEADRACE_DATA", _SHARED)) / "sparkwave-bsbm"
 STREAM: Final = "http://bsbm.org/stream"
 _BSBM: Final = "http://www4.wiwiss.fu-berlin.de/bizer/bsbm/v01/"
 _VOCABULARY: Final = f"{_BSBM}vocabulary/"
@@ -45,6 +48,8 @@ WHERE {{
 
 def statements() -> Iterator[str]:
     """The triples of all offers, eleven for each."""
+    if not DATA.exists():
+        sys.exit(f"there are no offers in {DATA}: HEADRACE_DATA says where test data are")
     with gzip.open(DATA / "offers.csv.gz", "rt") as file:
         for row in csv.DictReader(file):
             yield from _offer(row)

@@ -50,8 +50,8 @@ class Fitting:
             if schema != plan.schema and others:
                 other = next(iter(others))
                 raise SettingError(
-                    f"'{plan.name}' and '{other}' read their data under different schemas, which "
-                    "holds for all queries of a run; run them apart, or give both the same schema"
+                    f"'{plan.name}' and '{other}' read their data under different schemas, and "
+                    "all queries of a run have one; run them apart, or give both the same schema"
                 )
 
     def check_circle(self, plan: Plan, others: Iterator[Plan]) -> None:

@@ -79,11 +79,18 @@ class Schemas:
         """Declare files as options name them, and static graphs that queries name as schemas.
 
         Raises:
-            SettingError: one cannot be read.
+            SettingError: one cannot be read, or no query reads it.
         """
+        asking = list(queries)
         for name, path in schemas:
             self.add(name, path)
-        wanted = {name.value for query in queries for name in query.dataset.schemas}
+        wanted = {name.value for query in asking for name in query.dataset.schemas}
+        unread = sorted(set(self._named) - wanted) if asking else []
+        if unread:
+            raise SettingError(
+                f"no query has FROM SCHEMA <{unread[0]}>; write that in one, or give the schema "
+                "without a name to all of them: --schema FILE"
+            )
         others = wanted - {name for name, _ in schemas}
         for graph, path in static:
             if graph is not None and graph in others:

@@ -58,6 +58,20 @@ def test_a_schema_that_cannot_be_read_is_a_wrong_option(folder: Path) -> None:
         assert "missing.ttl" in done.output
 
 
+def test_what_is_no_schema_is_a_wrong_option(folder: Path) -> None:
+    stream = ("--stream", f"x:s={folder / 's.tnq'}", "--once", "--runner", "inline")
+    done = call("run", QUERY, *stream, "--schema", folder / "static.nt")
+    assert done.exit_code == 2
+    assert "is no schema" in done.output
+
+
+def test_a_schema_that_no_query_names_is_a_wrong_option(folder: Path) -> None:
+    stream = ("--stream", f"x:s={folder / 's.tnq'}", "--once", "--runner", "inline")
+    done = call("run", QUERY, *stream, "--schema", f"x:other={folder / 'schema.ttl'}")
+    assert done.exit_code == 2
+    assert "no query has FROM SCHEMA <x:other>" in done.output
+
+
 def test_check_knows_the_names_of_schemas(folder: Path) -> None:
     text = QUERY.replace("{ ?x", "FROM SCHEMA <x:pets> { ?x", 1)
     assert call("check", text).exit_code == 0

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
 
+from headrace.kernel.grid import NEVER
 from headrace.kernel.lasting import END, from_on, mostly_over, united
 from headrace.kernel.sorted_rows import SortedRows
-from headrace.kernel.table import Growing, Ids, Table, mixed, stacked
-from headrace.kernel.tally import Tally
+from headrace.kernel.table import Growing, Ids, Table, mixed
 
 _GROWN: Final = 2
 _SMALL: Final = 1_024
 """A stock is put in order when it has grown so many times, and is not small."""
-_PARTS, _MOST_PARTS = 16, 128
-"""What is counted is counted no more in so many parts, as they are over."""
-_NONE: Final = np.empty(0, np.int64)
 
 
 class Indexed:
@@ -84,8 +80,7 @@ class Stock(Indexed):
         self._ordered = 0
         self._distinct: dict[tuple[str, ...], tuple[float, int]] = {}
         self._came = 0
-        self._counted: deque[tuple[int, Table]] = deque()
-        self._tallies: dict[str, Tally] = {}
+        self._floor = NEVER
 
     def add(self, new: Table) -> None:
         """Take more."""
@@ -93,19 +88,10 @@ class Stock(Indexed):
             return
         self._growing.add(new)
         self._came += new.height
-        if self._tallies:
-            self._counted.append(_until(new))
-            if len(self._counted) > _MOST_PARTS:
-                self._counted = deque(_in_pairs(self._counted))
-        for name, tally in self._tallies.items():
-            tally.add(new[name])
 
     def drop(self, floor: int) -> None:
-        """Count what is over no more, and drop it if that is most of it."""
-        while self._counted and self._counted[0][0] < floor:
-            _, gone = self._counted.popleft()
-            for name, tally in self._tallies.items():
-                tally.take_away(gone[name])
+        """Drop what is over, if that is most of it."""
+        self._floor = floor
         if self.height and mostly_over(self.table, floor):
             self._keep(np.flatnonzero(from_on(self.table, floor)))
 
@@ -131,8 +117,6 @@ class Stock(Indexed):
         """How many different ones there are by some columns, as of lately."""
         if self.height == 0:
             return 0
-        if len(on) == 1 and on[0] in self._tallies:
-            return self._tallies[on[0]].distinct
         known, came = self._distinct.get(tuple(on), (0.0, -1))
         if came < 0 or self._came - came > self.height:  # nearly all of them have come since
             known = super().distinct(on)
@@ -140,33 +124,11 @@ class Stock(Indexed):
         return known
 
     def meets(self, found: Table, name: str) -> float:
-        """About how many of it some others meet in a column."""
+        """How many of it that are not over some others meet in a column, as far as ends are even.
+
+        Where each term stands is known for joins: to count there is exact, and costs nothing more.
+        """
         if self.height == 0:
             return 0.0
-        if not self._tallies:
-            self._counted = deque(map(_until, _by_end(self.table)))
-        tally = self._tallies.get(name)
-        if tally is None or tally.is_full:
-            counted = [table[name] for _, table in self._counted]
-            tally = self._tallies[name] = Tally(np.concatenate([_NONE, *counted]))
-        return float(tally.of(found[name]).sum())
-
-
-def _until(table: Table) -> tuple[int, Table]:
-    """Matches, and the moment after which all of them are over."""
-    return int(table[END].max()), table
-
-
-def _by_end(table: Table) -> Iterator[Table]:
-    """Matches in parts that are over one after the other."""
-    ordered = table.taken(np.argsort(table[END]))
-    size = -(-table.height // _PARTS)
-    for start in range(0, table.height, size):
-        yield ordered.taken(slice(start, start + size))
-
-
-def _in_pairs(parts: Iterable[tuple[int, Table]]) -> Iterator[tuple[int, Table]]:
-    """Half as many parts of matches."""
-    every = list(parts)
-    for place in range(0, len(every), 2):
-        yield _until(stacked([table for _, table in every[place : place + 2]]))
+        left = int(np.count_nonzero(self.table[END] >= self._floor)) / self.height
+        return left * self.count(found[name], name)

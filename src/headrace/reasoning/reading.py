@@ -23,7 +23,8 @@ def read_schema(path: Path | str) -> Schema:
     What tools call `.owl` may be RDF/XML or Turtle: how it begins says which.
 
     Raises:
-        SettingError: the file is missing, of a format that is not known, or cannot be read.
+        SettingError: the file is missing, of a format that is not known, cannot be read, or says
+            nothing that a schema says.
     """
     path = Path(path)
     try:
@@ -34,8 +35,13 @@ def read_schema(path: Path | str) -> Schema:
         # Most ontologies are RDF/XML, and whoever runs queries chooses the file, not its data.
         base = path.resolve().as_uri()
         options = ReadOptions(base=base, rdf_xml=True, limits=FILE_LIMITS)
-        return schema_of(read(data, form, name=str(path), scope=Scope("schema"), options=options))
+        found = schema_of(read(data, form, name=str(path), scope=Scope("schema"), options=options))
     except OSError as error:
         raise SettingError(f"cannot read schema {path}: {error.strerror}") from None
     except DataError as error:
         raise SettingError(f"cannot read schema {error}") from None
+    if found == Schema():
+        raise SettingError(
+            f"{path} is no schema: it declares no class or property, and relates none to another"
+        )
+    return found
