@@ -74,7 +74,8 @@ from headrace.rewrite.late import can_wait, waiting
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    if around.chooses and not around.given and around.observe is None:
+    alone = not around.given and around.apart is None  # else operators are known by their identity
+    if around.chooses and alone and around.observe is None:
         operator = waiting(operator)
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
