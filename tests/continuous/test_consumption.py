@@ -188,7 +188,7 @@ def test_answers_are_those_of_the_definition(case: Case, how: str, batches: int 
 def test_a_new_process_for_every_batch_makes_no_difference(
     case: Case, how: str, parts: bool
 ) -> None:
-    assume(all(case.inputs.values()))  # a stream of which nothing is there is not declared
+    assume(all(case.inputs.values()))
     scenario = Scenario(
         "case",
         "a random case",
@@ -209,8 +209,7 @@ def test_a_new_process_for_every_batch_makes_no_difference(
             return batches.finish()
 
         found = deployed.played(run)["case"].evaluations
-    expected = case.played(how)
-    assert answers(found) == answers(expected.evaluations)
+    assert answers(found) == answers(case.played(how).evaluations)
 
 
 # -- what is refused, and what is said ---------------------------------------------------------

@@ -53,6 +53,10 @@ from headrace.rewrite.optimise import PRECOMPUTE
 
 _AGE: Final = (TIME, STREAM, POSITION)
 _RANK: Final = "rank"
+_ALL: Final = "all"
+"""A column that is the same for all, so that there is always one to go by."""
+_NEXT_FIRST: Final = "first of the next"
+_NEXT_LAST: Final = "last of the next"
 _OCCURRENCE: Final = (*STATEMENT, TIME, STREAM)
 """What tells the triple of one time from any other; it may have come several times then."""
 _STATIC: Final = -1
@@ -284,10 +288,29 @@ def _no_statements() -> pl.DataFrame:
 
 def _newest(chosen: Chosen, table: _Table, number: int) -> Solutions:
     """At each instant, what has come last for each key; what came with it counts too."""
-    expanded = expanded_rows(table.matched, range(number))
-    ranked = expanded.with_columns(pl.struct(_AGE).rank("dense").alias(_RANK))
-    last = pl.col(_RANK).max().over(INSTANT, *map(column, chosen.key))
-    return _with_static(ranked.filter(pl.col(_RANK) == last), table, number)
+    key = [column(each) for each in chosen.key]
+    ranked = table.matched.with_columns(
+        pl.struct(_AGE).rank("dense").cast(pl.Int64).alias(_RANK), pl.lit(0, pl.Int64).alias(_ALL)
+    )
+    expanded = expanded_rows(_until_the_next(ranked, [_ALL, *key]), range(number))
+    last = pl.col(_RANK).max().over(INSTANT, *key)
+    return _with_static(expanded.filter(pl.col(_RANK) == last), table, number)
+
+
+def _until_the_next(ranked: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """What matches a pattern, without most of the instants at which something newer does."""
+    each = ranked.group_by(*key, _RANK).agg(pl.col(FIRST).sort_by(LAST).last(), pl.col(LAST).max())
+    newer = each.sort(_RANK).select(
+        *key,
+        _RANK,
+        pl.col(FIRST).shift(-1).over(key, order_by=_RANK).alias(_NEXT_FIRST),
+        pl.col(LAST).shift(-1).over(key, order_by=_RANK).alias(_NEXT_LAST),
+    )
+    found = ranked.join(newer, on=[*key, _RANK], how="inner")
+    covered = (pl.col(_NEXT_LAST) >= pl.col(LAST)).fill_null(value=False)
+    until = pl.min_horizontal(LAST, pl.col(_NEXT_FIRST) - 1)
+    shorter = found.with_columns(pl.when(covered).then(until).otherwise(LAST).alias(LAST))
+    return shorter.filter(pl.col(FIRST) <= pl.col(LAST))
 
 
 def _with_static(matched: pl.DataFrame, table: _Table, number: int) -> Solutions:
