@@ -9,7 +9,17 @@ from contextlib import contextmanager
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.kernel import contents, found, incremental, lookup, snapshot, stock, strategy
+from headrace.kernel import (
+    contents,
+    found,
+    hub,
+    incremental,
+    lookup,
+    matches,
+    snapshot,
+    stock,
+    strategy,
+)
 
 _give_up = strategy.Matching._give_up
 
@@ -40,4 +50,15 @@ def made_small() -> Iterator[pytest.MonkeyPatch]:
         patch.setattr(contents, "BLOCK_ROWS", 60)
         patch.setattr(found, "_MARK_BITS", 3)
         patch.setattr(snapshot, "_MUCH_MORE", 0)
+        patch.setattr(hub, "_FEW", 2)
+        patch.setattr(matches, "_SEVERAL", 1)
+        patch.setattr(matches, "_ABOUT_ONE", 1e9)
         yield patch
+
+
+@contextmanager
+def without_hubs() -> Iterator[None]:
+    """Let what is new of each pattern be looked at alone, for as long as the block lasts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matches, "_ABOUT_ONE", 0)
+        yield

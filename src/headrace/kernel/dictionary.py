@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.errors import DataError, InternalError
@@ -24,6 +25,9 @@ from headrace.rdf.terms import Quad, QuotedTriple, Term, canonical
 
 _KNOWN: Final = pl.Schema({**TERMS, **VALUES})
 _FEW: Final = 1_000
+_MOST_RECENT: Final = 50_000
+_MOST_NEW: Final = 2_000
+"""Terms that come a few at a time wait until they are so many before they are put in order."""
 _MANY: Final = 10
 _WORTH_A_LOOK: Final = 10_000
 _MOST_INDEXES: Final = 8
@@ -43,6 +47,7 @@ class Dictionary:
         self._terms: dict[TermId, Term] = {}
         self._ids: dict[Term, TermId] = {}
         self._new: dict[TermId, str] = {}
+        self._recent: dict[int, str] = {}
         self._made: set[TermId] = set()
         self._new_quoted: list[tuple[TermId, TermId, TermId, TermId]] = []
         self._shelves = Shelves()
@@ -119,6 +124,8 @@ class Dictionary:
         """
         if set(VALUES) <= set(terms.columns):
             fresh = terms.select(*_KNOWN)
+        elif terms.height <= _FEW and self._learns_few(terms):
+            return
         else:
             fresh = pl.DataFrame([terms[name] for name in TERMS])
             if 0 < len(self._new) <= _FEW:
@@ -131,6 +138,41 @@ class Dictionary:
             if not twice.is_empty():
                 raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
+
+    def _learns_few(self, terms: pl.DataFrame) -> bool:
+        """Add a few terms, unless there are quoted triples among them: patterns look into these."""
+        new: dict[int, str] = {}
+        for identity, text in zip(terms[ID].to_list(), terms[TEXT].to_list(), strict=True):
+            if (earlier := self._recent.get(identity)) is None:
+                earlier = new.setdefault(identity, text)
+            if earlier != text:
+                raise _collision(earlier, text)
+        if any(text.startswith("<<") for text in new.values()):
+            return False
+        if new:
+            self._add_few(new)
+        return True
+
+    def _add_few(self, new: dict[int, str]) -> None:
+        ids = np.fromiter(new, np.int64, len(new))
+        places = self._places(ids)
+        there = np.flatnonzero(places >= 0)
+        earlier = dict(
+            zip(ids[there].tolist(), self._known[TEXT].gather(places[there]), strict=True)
+        )
+        for identity, text in new.items():
+            known = earlier.get(identity) or self._new.setdefault(TermId(identity), text)
+            if known != text:
+                raise _collision(known, text)
+        self._note(new)
+        if len(self._new) > _MOST_NEW:
+            self._flush()
+
+    def _note(self, texts: dict[int, str]) -> None:
+        """Have the texts of known terms at hand."""
+        if len(self._recent) > _MOST_RECENT:
+            self._recent.clear()
+        self._recent.update(texts)
 
     def adopt(self, terms: pl.DataFrame) -> bool:
         """Know terms until others take their place, however long nothing refers to them.
@@ -169,6 +211,11 @@ class Dictionary:
     def passing(self) -> int:
         """How many terms it knows that may be forgotten."""
         return self.known.height - self._lasting
+
+    @property
+    def most_passing(self) -> int:
+        """The same, or more if terms came twice that still wait to be put in order."""
+        return self._known.height + len(self._new) - self._lasting
 
     def knows(self, ids: pl.Series) -> bool:
         """Whether all terms of a column are known."""
@@ -305,7 +352,7 @@ class Dictionary:
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
         self._known = self._known[: self._lasting]
         self._indexes = [each for each in self._indexes if each[0] < self._lasting]
-        self._terms, self._ids, self._made = {}, {}, set()
+        self._terms, self._ids, self._made, self._recent = {}, {}, set(), {}
         self._append(known)
 
     # -- decoding --------------------------------------------------------------------------
@@ -313,19 +360,23 @@ class Dictionary:
     def _positions(self, ids: pl.Series) -> pl.Series:
         """Where the terms of a column stand; null for what is unbound or not known."""
         unbound = ids.null_count() > 0
-        array = (ids.fill_null(0) if unbound else ids).to_numpy()
-        found = np.full(array.size, -1, dtype=np.int64)
-        for offset, index in self._indexes:
-            missing = np.flatnonzero(found < 0) if offset else np.arange(array.size)
-            if missing.size == 0:
-                break
-            places = index.positions(array[missing] if offset else array)
-            there = places >= 0
-            found[missing[there]] = places[there] + offset
+        found = self._places((ids.fill_null(0) if unbound else ids).to_numpy())
         if unbound:
             found[ids.is_null().to_numpy()] = -1
         positions = pl.Series(found)
         return positions.set(positions < 0, None) if (found < 0).any() else positions
+
+    def _places(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where terms stand; -1 for what is not known, or waits to be put in order."""
+        found = np.full(ids.size, -1, dtype=np.int64)
+        for offset, index in self._indexes:
+            missing = np.flatnonzero(found < 0) if offset else np.arange(ids.size)
+            if missing.size == 0:
+                break
+            places = index.positions(ids[missing] if offset else ids)
+            there = places >= 0
+            found[missing[there]] = places[there] + offset
+        return found
 
     def _known_for(self, ids: pl.Series) -> pl.DataFrame:
         """All terms; in one piece if many are asked for, because to take from several is slow."""
@@ -354,6 +405,19 @@ class Dictionary:
 
     def texts(self, ids: pl.Series) -> pl.Series:
         """The canonical forms of terms; an unbound value has none."""
+        if ids.len() > _FEW:
+            return self._texts(ids)
+        wanted = ids.to_list()
+        missing = {each for each in wanted if each not in self._recent} - {None}
+        if missing:
+            new = pl.Series(ID, list(missing), dtype=pl.Int64)
+            self._note(dict(zip(new.to_list(), self._texts(new).to_list(), strict=True)))
+        texts = [None if each is None else self._recent.get(each) for each in wanted]
+        if texts.count(None) > wanted.count(None):  # some were forgotten for others
+            return self._texts(ids)
+        return pl.Series(texts, dtype=pl.String)
+
+    def _texts(self, ids: pl.Series) -> pl.Series:
         self._fetch(ids)
         known = self._known_for(ids)
         places = self._positions(ids)

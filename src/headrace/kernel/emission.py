@@ -105,24 +105,56 @@ def changes(
         before = previous[_COUNT].to_numpy()
     same, example = numbers(every, names)
     ours, theirs = same[: rows.height], same[rows.height :]
-    entering, leaving = first >= 0, last < number - 1
-    # An answer that was there before leaves at the first instant, where it is one again or not.
-    at = np.concatenate([first[entering], last[leaving] + 1, np.zeros(theirs.size, np.int64)])
-    what = np.concatenate([ours[entering], ours[leaving], theirs])
-    entered, left = int(np.count_nonzero(entering)), int(np.count_nonzero(leaving))
-    change = np.concatenate([np.ones(entered, np.int64), np.full(left, -1), -before])
-    if emit is Emit.DSTREAM:
-        change = -change
-    keys, net = _added(at * max(1, example.size) + what, change)
-    kept = net > 0
-    instants, which = np.divmod(np.repeat(keys[kept], net[kept]), max(1, example.size))
+    past = Past(theirs, before)
+    instants, which = changing(first, last, ours, number, emit, past)
     changed = every[pl.Series(example[which])]
     changed.replace_column(0, pl.Series(INSTANT, instants, pl.Int64))
-    still, counts = _added(ours[~leaving], np.ones(first.size - left, np.int64))
+    stays = last >= number - 1
+    still, counts = _added(ours[stays], np.ones(np.count_nonzero(stays), np.int64))
     answer = every[pl.Series(example[still])]
     often = pl.Series(_COUNT, counts, pl.Int64)
     places = pl.Series(_PLACE, np.arange(still.size), pl.Int64)
     return changed, pl.DataFrame([*(answer[name] for name in names), often, places])
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The answers before some instants: their numbers, and how often each is there."""
+
+    which: Numbers
+    counts: Numbers
+
+
+_NO_PAST: Final = Past(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def changing(
+    first: Numbers, last: Numbers, same: Numbers, number: int, emit: Emit, past: Past = _NO_PAST
+) -> tuple[Numbers, Numbers]:
+    """At which instants answers come or go, and which, each as often as it does.
+
+    Args:
+        first: the instant from which on each is one; from -1 on if it was one before.
+        last: the instant up to which it is one.
+        same: the number of each, the same for equal ones.
+        number: how many instants there are.
+        emit: what is new, or what has gone.
+        past: what was there before, if it is not among these.
+    """
+    entering, leaving = first >= 0, last < number - 1
+    # An answer that was there before leaves at the first instant, where it is one again or not.
+    zero = np.zeros(past.which.size, np.int64)
+    at = np.concatenate([first[entering], last[leaving] + 1, zero])
+    what = np.concatenate([same[entering], same[leaving], past.which])
+    entered, left = int(np.count_nonzero(entering)), int(np.count_nonzero(leaving))
+    change = np.concatenate([np.ones(entered, np.int64), np.full(left, -1), -past.counts])
+    if emit is Emit.DSTREAM:
+        change = -change
+    most = int(max(same.max(initial=0), past.which.max(initial=0))) + 1
+    keys, net = _added(at * most + what, change)
+    kept = net > 0
+    instants, which = np.divmod(np.repeat(keys[kept], net[kept]), most)
+    return instants, which
 
 
 def _added(keys: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:

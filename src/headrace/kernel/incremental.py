@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from headrace.algebra.operators import Project, Reduced
 from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Contents, OnArrival
 from headrace.algebra.scope import possible
@@ -72,6 +73,20 @@ def makes_its_own(plan: Plan) -> bool:
     """Whether each match of a query makes its own solutions, whatever others there are."""
     selects = isinstance(plan.query.form, Select | Construct)
     return selects and plan.matching.is_whole(plan.pattern)
+
+
+def answer_names(plan: Plan) -> list[str] | None:
+    """The columns of matches that are the answers of a query, if there is nothing else to them."""
+    form, pattern = plan.query.form, plan.pattern
+    if not isinstance(form, Select) or not form.variables or plan.members:
+        return None
+    while not any(pattern is core.operator for core in plan.matching.cores):
+        if isinstance(pattern, Project) and not {*form.variables} <= {*pattern.variables}:
+            return None
+        if not isinstance(pattern, Project | Reduced):
+            return None
+        pattern = pattern.input
+    return [column(each) for each in form.variables]
 
 
 class Incremental:
@@ -157,7 +172,7 @@ class Incremental:
                 continue
             new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
-            turns = schedule.turns(stream)[kept] if self._seen.ordered else np.full(kept.size, -1)
+            turns = schedule.turns(stream)[kept] if self._seen.ordered else np.zeros(kept.size, int)
             statements = log.since(int(new.positions[0]), int(elements.sizes[kept[0] :].sum()))
             places, known = new.places(statements[POSITION].to_numpy())
             if not known.all():
@@ -284,6 +299,16 @@ class Matched:
         """The matches that begin or end at the instants, with the first and the last of them."""
         [kept] = self.kept.values()
         return kept.moving(self.instants)
+
+    def moving_rows(self) -> Table | None:
+        """The same as the answers that they make, where these are columns of theirs."""
+        [kept] = self.kept.values()
+        names = answer_names(self.plan)
+        if names is None or len(kept.found) != 1:
+            return None
+        moving = kept.found[0].moving(self.instants)
+        bound = all(name in moving.columns for name in names)
+        return moving.only([*names, FIRST, LAST]) if bound else None
 
     def each(self, frame: pl.DataFrame) -> tuple[Mapping[int, Solutions], pl.DataFrame]:
         """Every match as if it were of an instant of its own, and how long it lasts for whom."""

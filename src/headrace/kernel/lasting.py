@@ -24,6 +24,8 @@ END: Final = "end"
 """The first and the last moment at which a match is one."""
 TURN: Final = "turn"
 """The place of its last element among those of a step, where elements cause instants."""
+NO_TURN: Final = -1
+"""The turn of what came in no step, or in one that is over."""
 LASTING: Final = (BEGIN, END, TURN)
 TOLD: Final = "told"
 """Whether it was one at the last instant that was evaluated."""
@@ -52,9 +54,9 @@ def mostly_over(table: Table, moment: int) -> bool:
 
 def in_past(table: Table) -> Table:
     """The same when the step in which their elements had their turns is over."""
-    if int(table[TURN].max(initial=-1)) == -1:
+    if int(table[TURN].max(initial=NO_TURN)) == NO_TURN:
         return table
-    return table.with_columns({TURN: np.full(table.height, -1)})
+    return table.with_columns({TURN: np.full(table.height, NO_TURN)})
 
 
 def united(table: Table, first: str = BEGIN, last: str = END) -> tuple[Table, Times | None]:

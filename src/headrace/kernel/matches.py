@@ -2,7 +2,8 @@
 
 Each pattern has a memory of what matched it, and all of them together one of their matches. What is
 new of a pattern is joined with the memories of the others: those before it as they were, those
-after it with what is new of them, so that no match is found twice.
+after it with what is new of them, so that no match is found twice. Or, where all patterns lead to
+one term, all of them are joined once for the terms of which something is new (`hub`).
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.found import Found
 from headrace.kernel.grid import FOREVER, NEVER
 from headrace.kernel.instants import Instants
-from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, in_past, names_of
+from headrace.kernel.hub import hub_of
+from headrace.kernel.lasting import BEGIN, END, LASTING, NO_TURN, TURN, names_of
 from headrace.kernel.lookup import Lookup
 from headrace.kernel.scan import scan
 from headrace.kernel.solutions import Solutions
-from headrace.kernel.stock import Indexed, Stock
+from headrace.kernel.stock import Stock
 from headrace.kernel.table import Flags, Ids, Table, stacked
 from headrace.kernel.tables import StaticTable, Wish, static_tables
 from headrace.kernel.wording import Kept
@@ -43,8 +45,14 @@ _VARIES: Final = 1.5
 """Where matches meet more than these on average, it pays to see how many they really meet."""
 _ENOUGH: Final = 128
 """What so many of them meet says enough of all of them."""
-_STATIC: Final = -1
+_SEVERAL: Final = 3
+"""If fewer patterns have new matches than these, each of them is looked at alone."""
+_ABOUT_ONE: Final = 1.5
+"""How many matches of each pattern the terms at a hub may have on average."""
+STATIC_ROUTE: Final = -1
 """The route of what matches in static data alone."""
+HUB_ROUTE: Final = -2
+"""The route of the terms at the hub of all patterns."""
 _HIDDEN_TIME: Final = "?_:.time"
 
 
@@ -76,29 +84,26 @@ class _Operand:
     Attributes:
         names: the columns that it binds.
         memory: what windows hold of it.
-        new: what is new in windows, if that is looked at too.
+        rows: how many rows of that are looked at, the first of them.
         always: what is in static data.
     """
 
     names: frozenset[str]
     memory: Stock | None = None
-    new: Indexed | None = None
+    rows: int = 0
     always: StaticTable | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing meets it."""
-        static = self.always is not None and self.always.frame.height > 0
-        return not static and next(self._lasting(), None) is None
+        return self.rows == 0 and (self.always is None or self.always.frame.height == 0)
 
     def fan_out(self, on: list[str]) -> float:
         """How many matches one that agrees on some columns meets, as far as is known."""
         found = 0.0 if self.always is None else self.always.fan_out(on)
-        rows = sum(each.height for each in self._lasting())
-        known = 0.0 if self.memory is None or not on else self.memory.distinct(on)
-        if known == 0 and on and self.new is not None:
-            known = self.new.distinct(on)
-        return found + rows / max(1, known)
+        if self.memory is None or not self.rows:
+            return found
+        return found + self.rows / max(1, self.memory.distinct(on) if on else 1)
 
     def leg(self) -> Leg:
         """What a route goes by."""
@@ -113,15 +118,15 @@ class _Operand:
         static = 0 if self.always is None else self.always.meets(found, name)
         if static is None:
             return None
-        known = 0.0 if self.memory is None else self.memory.meets(found, name)
-        new = 0 if self.new is None else self.new.count(found[name], name)
-        return static + known + new
+        return static + (0.0 if self.memory is None else self.memory.meets(found, name))
 
-    def _lasting(self) -> Iterator[Indexed]:
-        yield from (each for each in (self.memory, self.new) if each is not None and each.height)
+    def met(self, found: Table, floor: int, budget: Budget) -> Table:
+        """Matches with those of this part that agree with them on all that both bind."""
+        on = sorted(self.names & found.columns.keys())
+        return self.joined(found, on, floor, budget)
 
     def joined(self, found: Table, on: list[str], floor: int, budget: Budget) -> Table:
-        """Matches with those of this part that fit."""
+        """Matches with those of this part that agree with them on some columns."""
         what = "a join of what is new" if on else "a join without a shared variable"
 
         def allow(rows: int) -> None:
@@ -129,9 +134,12 @@ class _Operand:
 
         others = [name for name in self.names if name not in on]
         pieces = []
-        for each in self._lasting():
-            ours, theirs = each.meeting(found, on, allow)
-            pieces.append(_lasting_both(found, each.table, ours, theirs, others, floor))
+        if self.memory is not None and self.rows:
+            ours, theirs = self.memory.meeting(found, on, allow)
+            if self.rows < self.memory.height:
+                known = theirs < self.rows
+                ours, theirs = ours[known], theirs[known]
+            pieces.append(_lasting_both(found, self.memory.table, ours, theirs, others, floor))
         if self.always is not None and self.always.frame.height:
             ours, theirs = self.always.meeting(found, on, allow)
             table = self.always.table
@@ -188,10 +196,11 @@ class _Pattern:
         found = found.with_columns({self.time: times}) if timed else found
         return _holding(found, self.conditions, asking)
 
-    def operand(self, timed: bool, new: Indexed | None = None) -> _Operand:
-        """What others are joined with: its memory, and what is new if that is asked for."""
+    def operand(self, timed: bool, *, new: bool) -> _Operand:
+        """What others are joined with: its memory, with what is new in it if that is asked for."""
         names = self.names | {self.time} if timed else self.names
-        return _Operand(names, self.memory, new, self.always)
+        rows = self.memory.height if new else self.memory.known
+        return _Operand(names, self.memory, rows, self.always)
 
 
 class Matches:
@@ -222,6 +231,7 @@ class Matches:
         self.static: list[_Operand] = []
         self.found: Found | None = None
         self.router = Router(adapts)
+        self.hub = hub_of([each.names for each in self.patterns]) if adapts else None
 
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
@@ -229,15 +239,13 @@ class Matches:
             self.static.append(_Operand(table.names, always=table))
         for pattern in self.patterns:
             pattern.look_at_static(asking)
-        operands = [*(pattern.operand(self.timed) for pattern in self.patterns), *self.static]
+        operands = self._operands()
         if all(each.always is not None and each.always.frame.height for each in operands):
             first, *others = operands
             assert first.always is not None, "all have static data"
             known = first.always.table
-            lasting = {BEGIN: NEVER, END: FOREVER, TURN: -1}
-            always = {name: np.full(known.height, each) for name, each in lasting.items()}
-            start = known.with_columns(always)
-            found = self._along(_STATIC, start, others, NEVER, asking)
+            start = _always(known)
+            found = self._along(STATIC_ROUTE, start, others, NEVER, asking)
             self._keep(found, asking)
 
     def _wish(self) -> Wish:
@@ -258,27 +266,63 @@ class Matches:
             pattern.memory.drop(floor)
         if self.found is not None:
             self.found = self.found.without_over(floor)
-        new = [
-            Indexed(pattern.new(arrived[pattern.scanned.windows], self.timed, asking))
-            for pattern in self.patterns
-        ]
+        for pattern in self.patterns:
+            new = pattern.new(arrived[pattern.scanned.windows], self.timed, asking)
+            pattern.memory.add(new)
+        found = self._by_hub(floor, asking) if self._meets_at_hub else self._by_each(floor, asking)
+        if found.height:
+            self._keep(found, asking)
+        for pattern in self.patterns:
+            pattern.memory.settle(floor)
+
+    def _operands(self) -> list[_Operand]:
+        """All parts, with what is new in them."""
+        return [*(each.operand(self.timed, new=True) for each in self.patterns), *self.static]
+
+    def _by_each(self, floor: int, asking: Asking) -> Table:
+        """What is new of each pattern, joined with the others."""
         found = list[Table]()
-        for number, delta in enumerate(new):
-            if delta.height:
+        for number, pattern in enumerate(self.patterns):
+            if pattern.memory.new.height:
                 # One match is found once: with what is new only of the patterns that follow.
                 others = [
-                    pattern.operand(self.timed, new[place] if place > number else None)
-                    for place, pattern in enumerate(self.patterns)
+                    other.operand(self.timed, new=place > number)
+                    for place, other in enumerate(self.patterns)
                     if place != number
                 ]
                 operands = [*others, *self.static]
-                found.append(self._along(number, delta.table, operands, floor, asking))
+                found.append(self._along(number, pattern.memory.new, operands, floor, asking))
         found = [each for each in found if each.height]
-        if found:
-            self._keep(stacked(found), asking)
-        for pattern, delta in zip(self.patterns, new, strict=True):
-            pattern.memory.add(in_past(delta.table))
-            pattern.memory.tidy(floor)
+        return stacked(found) if found else Table.without_rows(())
+
+    @property
+    def _meets_at_hub(self) -> bool:
+        """Whether terms at a hub have about one match of each pattern, and several have new ones."""
+        if self.hub is None:
+            return False
+        spokes = [self.patterns[number] for number in self.hub.spokes]
+        if sum(each.memory.new.height > 0 for each in spokes) < _SEVERAL:
+            return False
+        on = [self.hub.name]
+        return all(each.operand(self.timed, new=True).fan_out(on) < _ABOUT_ONE for each in spokes)
+
+    def _by_hub(self, floor: int, asking: Asking) -> Table:
+        """The matches of terms at the hub of which something is new, that are new themselves."""
+        assert self.hub is not None, "who asks for it knows it"
+        name, operands = self.hub.name, self._operands()
+        if any(each.is_empty for each in operands):
+            return Table.without_rows(())
+        terms = [self.patterns[number].memory.new[name] for number in self.hub.spokes]
+        for number, way in self.hub.ways.items():
+            reached = self.patterns[number].memory.new
+            for each in way:
+                if reached.height:
+                    reached = operands[each].met(reached, floor, asking.budget)
+            if reached.height:
+                terms.append(reached[name])
+        start = _always(Table.of({name: np.unique(np.concatenate(terms))}))
+        found = self._along(HUB_ROUTE, start, operands, floor, asking)
+        return found.where(found[TURN] > NO_TURN)
 
     def _keep(self, found: Table, asking: Asking) -> None:
         if found.height:
@@ -332,12 +376,17 @@ class Matches:
             if found.height == 0:
                 left = [operands[each].names for each in order[place:]]
                 return Table.without_rows(frozenset(found.columns).union(*left))
-            shared = sorted(operands[number].names & found.columns.keys())
-            found = operands[number].joined(found, shared, floor, asking.budget)
+            found = operands[number].met(found, floor, asking.budget)
             ready = [each for each in conditions if _columns(each) <= found.columns.keys()]
             conditions = [each for each in conditions if each not in ready]
             found = _holding(found, ready, asking)
         return _holding(found, conditions, asking)
+
+
+def _always(table: Table) -> Table:
+    """Matches that are always ones."""
+    lasting = {BEGIN: NEVER, END: FOREVER, TURN: NO_TURN}
+    return table.with_columns({name: np.full(table.height, each) for name, each in lasting.items()})
 
 
 def _start(found: Table, operands: Sequence[_Operand]) -> Start:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from headrace.algebra.notation import show
-from headrace.kernel.matches import Matches
+from headrace.kernel.matches import HUB_ROUTE, STATIC_ROUTE, Matches
 from headrace.planning.planned import PlannedWindow
 from headrace.planning.routing import Change, Route
 
@@ -25,7 +25,7 @@ def route_lines(matches: Sequence[Matches], windows: Sequence[PlannedWindow]) ->
     for each in matches:
         parts = _Parts(each, windows)
         for pattern, route in sorted(each.router.routes.items()):
-            yield f"from {parts.pattern(pattern)}: {parts.along(pattern, route)}"
+            yield f"from {parts.start(pattern)}: {parts.along(pattern, route)}"
             changes = [change for change in each.router.changes if change.pattern == pattern]
             if changes:
                 yield f"  last changed with {_figures(changes[-1], parts)}"
@@ -39,16 +39,23 @@ class _Parts:
     def __init__(self, matches: Matches, windows: Sequence[PlannedWindow]) -> None:
         self._matches, self._windows = matches, windows
 
+    def start(self, number: int) -> str:
+        hub = self._matches.hub
+        if number == HUB_ROUTE and hub is not None:
+            return f"the terms of {hub.name} of which something is new"
+        return "static data alone" if number == STATIC_ROUTE else self.pattern(number)
+
     def pattern(self, number: int) -> str:
-        if number < 0:
-            return "static data alone"
         scanned = self._matches.patterns[number].scanned
         names = [f"<{self._windows[each].name.value}>" for each in scanned.windows]
         return f"{_HIDING.sub('', show(scanned.pattern))} in {' and '.join(names)}"
 
     def _leg(self, start: int, number: int) -> str:
         """Legs are the other patterns, and then the static tables."""
-        others = [each for each in range(len(self._matches.patterns)) if each != max(start, 0)]
+        own = (
+            0 if start == STATIC_ROUTE else start
+        )  # where no other is new, it begins with the first
+        others = [each for each in range(len(self._matches.patterns)) if each != own]
         if number < len(others):
             return self.pattern(others[number])
         table = self._matches.static[number - len(others)]

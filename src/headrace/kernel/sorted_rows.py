@@ -15,6 +15,8 @@ import numpy as np
 from headrace.kernel.table import Ids
 
 _MUCH_SMALLER: Final = 4
+_SMALL: Final = 8_192
+"""To put a run of fewer rows than these with another costs less than to look at both of them."""
 _NONE: Final = np.empty(0, np.int64)
 
 
@@ -32,7 +34,7 @@ class _Run:
 
     def __add__(self, other: _Run) -> _Run:
         keys = np.concatenate([self.keys, other.keys])
-        order = np.argsort(keys)
+        order = np.argsort(keys, kind="stable")  # which merges what is in order already
         return _Run(keys[order], np.concatenate([self.rows, other.rows])[order])
 
     def __len__(self) -> int:
@@ -88,7 +90,7 @@ class SortedRows:
             return
         new = _Run.of(keys, self.height)
         self.height += keys.size
-        while self._runs and len(self._runs[-1]) <= _MUCH_SMALLER * len(new):
+        while self._runs and len(self._runs[-1]) <= max(_SMALL, _MUCH_SMALLER * len(new)):
             new = self._runs.pop() + new
         self._runs.append(new)
 

@@ -12,9 +12,10 @@ import polars as pl
 from headrace.algebra.query import Construct, Describe
 from headrace.algebra.reporting import Emit, NonEmpty
 from headrace.kernel.answer import active_data
-from headrace.kernel.columns import INSTANT
+from headrace.kernel.alike import alike
+from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.contents import Held
-from headrace.kernel.emission import Answers, changes, emitted
+from headrace.kernel.emission import Answers, changes, changing, emitted
 from headrace.kernel.evaluation import (
     Answered,
     Around,
@@ -29,6 +30,7 @@ from headrace.kernel.grid import NEVER
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
+from headrace.kernel.lasting import names_of
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.members import MEMBER, put_back, told_apart
 from headrace.kernel.order import is_ordered
@@ -39,6 +41,7 @@ from headrace.kernel.remote import Remote
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Reached, Schedule
 from headrace.kernel.strategy import Matching
+from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Lifted, lifted
 
@@ -194,6 +197,12 @@ class Standing:
         number, follows = len(matched.instants), self.matching.follows(self.last.told)
         # Of what only moves nobody sees how much it is, so that it must be allowed as a whole.
         follows = follows and matched.height <= around.budget().rows
+        if follows and (moving := matched.moving_rows()) is not None:
+            self.last = Previous(None, self.matching.tell(matched.instants), around)
+            changed = _changed(moving, number, self.plan.semantics.emit)
+            texts = row_texts(changed, is_ordered(self.plan.query.pattern), around.dictionary)
+            frames.append(texts.with_columns(pl.col(INSTANT) + base) if base else texts)
+            return True
         try:
             if follows:
                 matches = matched.moving()
@@ -291,6 +300,15 @@ class Standing:
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)
         return tuple((window.name.value, span) for window, span in pairs)
+
+
+def _changed(moving: Table, number: int, emit: Emit) -> pl.DataFrame:
+    """What is emitted of rows that begin or end at some instants."""
+    names = names_of(moving)
+    same, example = alike(moving, names)
+    instants, which = changing(moving[FIRST], moving[LAST], same, number, emit)
+    rows = moving.only(names).taken(example[which])
+    return pl.DataFrame([pl.Series(INSTANT, instants), *rows.frame().get_columns()])
 
 
 def of_answers(report: Report) -> Report:

@@ -408,7 +408,7 @@ class Kernel:
             self._tables = tables
             forget_tables(self.around.static, tables)
         dictionary = self.around.dictionary
-        if dictionary.passing > 2 * self._kept_terms:
+        if dictionary.most_passing > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
             self._kept_terms = max(_FORGET_FROM, dictionary.passing)
 

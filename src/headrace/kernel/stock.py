@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from headrace.kernel.grid import NEVER
-from headrace.kernel.lasting import END, from_on, mostly_over, united
+from headrace.kernel.lasting import END, NO_TURN, TURN, from_on, mostly_over, united
 from headrace.kernel.sorted_rows import SortedRows
 from headrace.kernel.table import Growing, Ids, Table, mixed
 
@@ -72,7 +72,10 @@ class Indexed:
 
 
 class Stock(Indexed):
-    """Matches of a pattern, which come and go."""
+    """Matches of a pattern, which come and go.
+
+    Those of a step have turns until it is over: so it is told which are new.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         """Begin with none; their columns."""
@@ -81,13 +84,26 @@ class Stock(Indexed):
         self._distinct: dict[tuple[str, ...], tuple[float, int]] = {}
         self._came = 0
         self._floor = NEVER
+        self.known = 0
 
     def add(self, new: Table) -> None:
-        """Take more."""
-        if new.height == 0:
-            return
-        self._growing.add(new)
-        self._came += new.height
+        """Take what is new in a step."""
+        self.known = self.height
+        if new.height:
+            self._growing.add(new)
+            self._came += new.height
+
+    @property
+    def new(self) -> Table:
+        """What is new in a step."""
+        return self.table.taken(slice(self.known, None))
+
+    def settle(self, floor: int) -> None:
+        """The step is over: what was new has had its turn, and some of the rest may be over."""
+        if self.known < self.height:
+            self._growing.fill(TURN, self.known, NO_TURN)
+            self.known = self.height
+        self._tidy(floor)
 
     def drop(self, floor: int) -> None:
         """Drop what is over, if that is most of it."""
@@ -100,10 +116,11 @@ class Stock(Indexed):
         to = np.full(self.height, -1)
         to[rows] = np.arange(rows.size)
         self._growing = Growing(self.table.taken(rows))
+        self.known = int(np.count_nonzero(rows < self.known))
         for by in self._sorted.values():
             by.keep(to[: by.height], int(np.count_nonzero(to[: by.height] >= 0)))
 
-    def tidy(self, floor: int) -> None:
+    def _tidy(self, floor: int) -> None:
         """Now and then drop what is over and put together what is the same."""
         self.drop(floor)
         if self.height > max(_SMALL, _GROWN * self._ordered):
@@ -114,14 +131,14 @@ class Stock(Indexed):
             self._ordered = self.height
 
     def distinct(self, on: list[str]) -> float:
-        """How many different ones there are by some columns, as of lately."""
+        """How many different ones there are by some columns, if as many differ as lately."""
         if self.height == 0:
             return 0
-        known, came = self._distinct.get(tuple(on), (0.0, -1))
+        part, came = self._distinct.get(tuple(on), (0.0, -1))
         if came < 0 or self._came - came > self.height:  # nearly all of them have come since
-            known = super().distinct(on)
-            self._distinct[tuple(on)] = known, self._came
-        return known
+            part = super().distinct(on) / self.height
+            self._distinct[tuple(on)] = part, self._came
+        return part * self.height
 
     def meets(self, found: Table, name: str) -> float:
         """How many of it that are not over some others meet in a column, as far as ends are even.

@@ -119,3 +119,12 @@ class Growing:
         for name, room in self._room.items():
             room[known:number] = more.columns[name]
         self.table = Table({name: room[:number] for name, room in self._room.items()}, number)
+
+    def fill(self, name: str, first: int, number: int) -> None:
+        """Put a number into a column, from a row on."""
+        if not self._room:  # the columns may be somebody else's
+            filled = self.table.columns[name].copy()
+            filled[first:] = number
+            self.table = self.table.with_columns({name: filled})
+        else:
+            self._room[name][first : self.table.height] = number

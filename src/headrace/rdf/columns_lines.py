@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from headrace.errors import DataError
+from headrace.rdf.columns_few import FewLines, few_lines
 from headrace.rdf.columns_terms import (
     GRAPH,
     OBJECT,
@@ -55,6 +56,7 @@ TEXT: Final = "text"
 TERMS: Final = pl.Schema({ID: pl.Int64, TEXT: pl.String})
 
 _ALL: Final = slice(None)
+_GRAPH_PLACE: Final = [*ROWS].index(GRAPH)
 _NO_GRAPH: Final = pl.Series([None], dtype=pl.Int64)
 
 
@@ -80,6 +82,9 @@ class Reading:
         Raises:
             DataError: at the first bad line, if nobody is told of them; or two terms have one id.
         """
+        few = few_lines(text, self.options.limits, self.seed)
+        if few is not None:
+            return _few_rows(few)
         rows, terms = list[pl.DataFrame](), list[pl.DataFrame]()
         reader = LineReader(Format.N_QUADS, self.options, UNSCOPED)
         first_byte = 0
@@ -94,6 +99,17 @@ class Reading:
             terms.append(TERMS.to_frame())
         whole = rows[0] if len(rows) == 1 else pl.concat([ROWS.to_frame(), *rows])
         return whole, distinct_terms(pl.concat(terms))
+
+
+def _few_rows(few: FewLines) -> tuple[pl.DataFrame, pl.DataFrame]:
+    columns = {START: few.starts, TIME: few.times, **few.ids}
+    series = [pl.Series(name, np.array(columns[name])) for name in ROWS if name in columns]
+    series.insert(_GRAPH_PLACE, _NO_GRAPH.new_from_index(0, len(few.starts)).alias(GRAPH))
+    ids = np.fromiter(few.terms, np.int64, len(few.terms))
+    order = np.argsort(ids.view(np.uint64))
+    texts = list(few.terms.values())
+    in_order = pl.Series(TEXT, [texts[place] for place in order.tolist()])
+    return pl.DataFrame(series), pl.DataFrame([pl.Series(ID, ids[order]), in_order])
 
 
 def distinct_terms(terms: pl.DataFrame) -> pl.DataFrame:

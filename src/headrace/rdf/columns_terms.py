@@ -35,13 +35,13 @@ _PATH: Final = rf"{_AUTHORITY}(?:/{_PART})?|/?[A-Za-z0-9\-._~!$&'()*+,;=:@]{_PAR
 _IRI: Final = rf"<[A-Za-z][A-Za-z0-9+.\-]*:(?:{_PATH})?(?:\?{_TAIL})?(?:#{_TAIL})?>"
 _BLANK: Final = r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_\-])?"
 _LITERAL: Final = rf'"[^"\\\x00-\x1f\x7f]*"(?:@[a-z]{{2,3}}(?:-[a-z]{{2}})?|\^\^{_IRI})?'
-_PLAIN: Final = {
+PLAIN: Final = {
     SUBJECT: rf"^(?:{_IRI}|{_BLANK})$",
     PREDICATE: rf"^{_IRI}$",
     OBJECT: rf"^(?:{_IRI}|{_BLANK}|{_LITERAL})$",
     GRAPH: rf"^(?:{_IRI}|{_BLANK})$",
 }
-_DATATYPE_BESIDE_THE_RULE: Final = "tring>"
+DATATYPE_BESIDE_THE_RULE: Final = "tring>"
 """What xsd:string ends with, which is not written, and rdf:langString, which needs a language."""
 
 _CODE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -135,12 +135,12 @@ def _plain(tokens: pl.Series, place: str, longest: int) -> Flags:
 def _is_plain(place: str, longest: int) -> pl.Expr:
     """Whether a token is the canonical text of a term that may stand at a place."""
     token = pl.col(TOKEN)
-    plain = token.str.contains(_PLAIN[place])
+    plain = token.str.contains(PLAIN[place])
     if place != OBJECT:
         return plain
     # A literal has fewer characters than its token has bytes.
     short = token.str.len_bytes() <= longest
-    return plain & short & ~token.str.ends_with(_DATATYPE_BESIDE_THE_RULE)
+    return plain & short & ~token.str.ends_with(DATATYPE_BESIDE_THE_RULE)
 
 
 def change_reading(tokens: pl.Series) -> Flags:
