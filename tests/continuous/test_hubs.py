@@ -16,7 +16,8 @@ STAR = """
 SELECT ?offer ?price ?vendor ?product ?kind
 FROM STREAM <http://x/s> [RANGE {width}ms STEP 40ms]
 WHERE {{
-  ?offer <http://x/price> ?price . ?offer <http://x/vendor> ?vendor . ?offer <http://x/of> ?product .
+  ?offer <http://x/price> ?price . ?offer <http://x/vendor> ?vendor .
+  ?offer <http://x/of> ?product .
   ?product <http://x/kind> ?kind . ?vendor <http://x/in> ?country {more}
 }}
 """

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from headrace.errors import DataError, InternalError
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
-from headrace.kernel.index import IdIndex
+from headrace.kernel.places import Places
 from headrace.kernel.shelf import Shelves, has_quoted
 from headrace.kernel.values import KIND, VALUES, Kind, values
 from headrace.rdf.canonical import read_term
@@ -30,8 +29,8 @@ _MOST_NEW: Final = 2_000
 """Terms that come a few at a time wait until they are so many before they are put in order."""
 _MANY: Final = 10
 _WORTH_A_LOOK: Final = 10_000
-_MOST_INDEXES: Final = 8
-"""New terms get an index of their own, until there are so many that the small ones are joined."""
+_MOST_CHUNKS: Final = 8
+"""With more of them, whoever takes rows of a frame first copies all of it."""
 
 
 class Dictionary:
@@ -42,7 +41,7 @@ class Dictionary:
         self.seed = seed
         self._known = _KNOWN.to_frame()
         self._lasting = 0
-        self._indexes: list[tuple[int, IdIndex]] = []
+        self._standing = Places()
         self._quoted = QUOTED.to_frame()
         self._terms: dict[TermId, Term] = {}
         self._ids: dict[Term, TermId] = {}
@@ -155,7 +154,7 @@ class Dictionary:
 
     def _add_few(self, new: dict[int, str]) -> None:
         ids = np.fromiter(new, np.int64, len(new))
-        places = self._places(ids)
+        places = self._standing.of(ids)
         there = np.flatnonzero(places >= 0)
         earlier = dict(
             zip(ids[there].tolist(), self._known[TEXT].gather(places[there]), strict=True)
@@ -193,18 +192,15 @@ class Dictionary:
             self._lasting = 0
             self.learn(terms)  # patterns look into them, and their parts are terms too
             return False
-        were = self._known, self._indexes, self._lasting
+        were = self._known, self._standing, self._lasting
         self._known, self._lasting = terms.select(*_KNOWN), terms.height
-        self._indexes = [(0, IdIndex(terms[ID].to_numpy()))] if terms.height else []
+        self._standing = Places(terms[ID].to_numpy())
         try:
             others = self._unknown(were[0])
         except DataError:
-            self._known, self._indexes, self._lasting = were
+            self._known, self._standing, self._lasting = were
             raise
-        if others.height:
-            ordered = in_id_order(others)
-            self._known = pl.concat([self._known, ordered])
-            self._indexes.append((self._lasting, IdIndex(ordered[ID].to_numpy())))
+        self._append(others)
         return True
 
     @property
@@ -293,27 +289,12 @@ class Dictionary:
     def _append(self, new: pl.DataFrame) -> None:
         if new.is_empty():
             return
-        offset = self._known.height
-        if len(self._indexes) == _MOST_INDEXES:
-            offset = self._indexes.pop()[0]
-            while self._may_go(offset) and self._worth_one(offset, new.height):
-                offset = self._indexes.pop()[0]
-            new = pl.concat([self._known[offset:], new])
-        ordered = in_id_order(new)
-        self._known = pl.concat([self._known[:offset], ordered]) if offset else ordered
-        self._indexes.append((offset, IdIndex(ordered[ID].to_numpy())))
-
-    def _may_go(self, offset: int) -> bool:
-        """Whether there are terms before an offset that did not come to stay."""
-        return bool(self._indexes) and offset > self._lasting
-
-    def _worth_one(self, offset: int, more: int) -> bool:
-        """Whether the terms before an offset are so few that they go with those after it.
-
-        An index takes in the one before it until that is twice as large: so a term is put in
-        order again a few times only, however many come after it.
-        """
-        return offset - self._indexes[-1][0] <= 2 * (self._known.height - offset + more)
+        self._standing.add(new[ID].to_numpy(), self._known.height)
+        self._known = pl.concat([self._known, new]) if self._known.height else new
+        if self._known.n_chunks() > _MOST_CHUNKS:
+            # What stays is large, or mapped from a file: only the rest is copied.
+            stays, rest = self._known[: self._lasting], self._known[self._lasting :].rechunk()
+            self._known = pl.concat([stays, rest]) if self._lasting else rest
 
     def _flush(self) -> None:
         """Put terms that came one by one with the others."""
@@ -351,7 +332,7 @@ class Dictionary:
         known = passing.join(kept, on=ID, how="semi", maintain_order="left")
         self._quoted = self.quoted.join(kept, on=ID, how="semi", maintain_order="left")
         self._known = self._known[: self._lasting]
-        self._indexes = [each for each in self._indexes if each[0] < self._lasting]
+        self._standing.forget()
         self._terms, self._ids, self._made, self._recent = {}, {}, set(), {}
         self._append(known)
 
@@ -360,23 +341,11 @@ class Dictionary:
     def _positions(self, ids: pl.Series) -> pl.Series:
         """Where the terms of a column stand; null for what is unbound or not known."""
         unbound = ids.null_count() > 0
-        found = self._places((ids.fill_null(0) if unbound else ids).to_numpy())
+        found = self._standing.of((ids.fill_null(0) if unbound else ids).to_numpy())
         if unbound:
             found[ids.is_null().to_numpy()] = -1
         positions = pl.Series(found)
         return positions.set(positions < 0, None) if (found < 0).any() else positions
-
-    def _places(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Where terms stand; -1 for what is not known, or waits to be put in order."""
-        found = np.full(ids.size, -1, dtype=np.int64)
-        for offset, index in self._indexes:
-            missing = np.flatnonzero(found < 0) if offset else np.arange(ids.size)
-            if missing.size == 0:
-                break
-            places = index.positions(ids[missing] if offset else ids)
-            there = places >= 0
-            found[missing[there]] = places[there] + offset
-        return found
 
     def _known_for(self, ids: pl.Series) -> pl.DataFrame:
         """All terms; in one piece if many are asked for, because to take from several is slow."""

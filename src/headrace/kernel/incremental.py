@@ -183,7 +183,8 @@ class Incremental:
             frames.append(statements)
         if not frames:
             return Arrived(Table.without_rows(LASTING), ARRIVALS.to_frame())
-        return Arrived(stacked(tables), pl.concat(frames).rechunk())
+        statements = frames[0] if len(frames) == 1 else pl.concat(frames)
+        return Arrived(stacked(tables), statements.rechunk())
 
     def at(self, instants: Instants) -> Matched:
         """The matches at some instants."""

@@ -8,7 +8,7 @@ one term, all of them are joined once for the terms of which something is new (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,22 +27,21 @@ from headrace.kernel.columns import (
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.found import Found
-from headrace.kernel.grid import FOREVER, NEVER
+from headrace.kernel.grid import NEVER
+from headrace.kernel.hub import Hub, hub_of
 from headrace.kernel.instants import Instants
-from headrace.kernel.hub import hub_of
-from headrace.kernel.lasting import BEGIN, END, LASTING, NO_TURN, TURN, names_of
+from headrace.kernel.lasting import LASTING, NO_TURN, TURN, names_of
 from headrace.kernel.lookup import Lookup
+from headrace.kernel.operand import Operand, all_met, always_ones, of_each
 from headrace.kernel.scan import scan
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.stock import Stock
 from headrace.kernel.table import Flags, Ids, Table, stacked
-from headrace.kernel.tables import StaticTable, Wish, static_tables
+from headrace.kernel.tables import Wish, static_tables
 from headrace.kernel.wording import Kept
 from headrace.planning.matching import Branch, Scanned, StaticPart
-from headrace.planning.routing import Leg, Router, Start
+from headrace.planning.routing import Router, Start
 
-_VARIES: Final = 1.5
-"""Where matches meet more than these on average, it pays to see how many they really meet."""
 _ENOUGH: Final = 128
 """What so many of them meet says enough of all of them."""
 _SEVERAL: Final = 3
@@ -77,97 +76,6 @@ class Asking:
     word: Callable[[Table], Kept] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Operand:
-    """A part of a branch that matches are joined with.
-
-    Attributes:
-        names: the columns that it binds.
-        memory: what windows hold of it.
-        rows: how many rows of that are looked at, the first of them.
-        always: what is in static data.
-    """
-
-    names: frozenset[str]
-    memory: Stock | None = None
-    rows: int = 0
-    always: StaticTable | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing meets it."""
-        return self.rows == 0 and (self.always is None or self.always.frame.height == 0)
-
-    def fan_out(self, on: list[str]) -> float:
-        """How many matches one that agrees on some columns meets, as far as is known."""
-        found = 0.0 if self.always is None else self.always.fan_out(on)
-        if self.memory is None or not self.rows:
-            return found
-        return found + self.rows / max(1, self.memory.distinct(on) if on else 1)
-
-    def leg(self) -> Leg:
-        """What a route goes by."""
-        return Leg(self.names, lambda shared: self.fan_out(sorted(shared)))
-
-    def meets(self, found: Table) -> float | None:
-        """How many of it these very matches meet, where one column says it and it is worth it."""
-        shared = [name for name in found.columns if name in self.names]
-        if len(shared) != 1 or self.fan_out(shared) < _VARIES:
-            return None
-        [name] = shared
-        static = 0 if self.always is None else self.always.meets(found, name)
-        if static is None:
-            return None
-        return static + (0.0 if self.memory is None else self.memory.meets(found, name))
-
-    def met(self, found: Table, floor: int, budget: Budget) -> Table:
-        """Matches with those of this part that agree with them on all that both bind."""
-        on = sorted(self.names & found.columns.keys())
-        return self.joined(found, on, floor, budget)
-
-    def joined(self, found: Table, on: list[str], floor: int, budget: Budget) -> Table:
-        """Matches with those of this part that agree with them on some columns."""
-        what = "a join of what is new" if on else "a join without a shared variable"
-
-        def allow(rows: int) -> None:
-            budget.check(rows, what)
-
-        others = [name for name in self.names if name not in on]
-        pieces = []
-        if self.memory is not None and self.rows:
-            ours, theirs = self.memory.meeting(found, on, allow)
-            if self.rows < self.memory.height:
-                known = theirs < self.rows
-                ours, theirs = ours[known], theirs[known]
-            pieces.append(_lasting_both(found, self.memory.table, ours, theirs, others, floor))
-        if self.always is not None and self.always.frame.height:
-            ours, theirs = self.always.meeting(found, on, allow)
-            table = self.always.table
-            static = {name: table[name][theirs] for name in others}
-            pieces.append(found.taken(ours).with_columns(static))
-        pieces = [piece for piece in pieces if piece.height]
-        if not pieces:
-            return Table.without_rows([*found.columns, *others])
-        both = stacked(pieces)
-        allow(both.height)
-        return both
-
-
-def _lasting_both(
-    found: Table, table: Table, ours: Ids, theirs: Ids, others: Iterable[str], floor: int
-) -> Table:
-    """Pairs of matches, as long as both last, if they do and not before a moment only."""
-    begins = np.maximum(found[BEGIN][ours], table[BEGIN][theirs])
-    ends = np.minimum(found[END][ours], table[END][theirs])
-    kept = (begins <= ends) & (ends >= floor)
-    if not kept.all():
-        ours, theirs, begins, ends = ours[kept], theirs[kept], begins[kept], ends[kept]
-    turns = np.maximum(found[TURN][ours], table[TURN][theirs])
-    lasting = {BEGIN: begins, END: ends, TURN: turns}
-    joined = found.taken(ours).with_columns(lasting)
-    return joined.with_columns({name: table[name][theirs] for name in others})
-
-
 class _Pattern:
     """A triple pattern, what matched it, and what of that is in static data."""
 
@@ -196,11 +104,11 @@ class _Pattern:
         found = found.with_columns({self.time: times}) if timed else found
         return _holding(found, self.conditions, asking)
 
-    def operand(self, timed: bool, *, new: bool) -> _Operand:
+    def operand(self, timed: bool, *, new: bool) -> Operand:
         """What others are joined with: its memory, with what is new in it if that is asked for."""
         names = self.names | {self.time} if timed else self.names
         rows = self.memory.height if new else self.memory.known
-        return _Operand(names, self.memory, rows, self.always)
+        return Operand(names, self.memory, rows, self.always)
 
 
 class Matches:
@@ -228,7 +136,7 @@ class Matches:
         ]
         own = {id(each) for pattern in self.patterns for each in pattern.conditions}
         self.conditions = [each for each in branch.conditions if id(each) not in own]
-        self.static: list[_Operand] = []
+        self.static: list[Operand] = []
         self.found: Found | None = None
         self.router = Router(adapts)
         self.hub = hub_of([each.names for each in self.patterns]) if adapts else None
@@ -236,7 +144,7 @@ class Matches:
     def begin(self, asking: Asking) -> None:
         """Look at static data, and find what matches in them alone."""
         for table in static_tables(self._wish(), asking):
-            self.static.append(_Operand(table.names, always=table))
+            self.static.append(Operand(table.names, always=table))
         for pattern in self.patterns:
             pattern.look_at_static(asking)
         operands = self._operands()
@@ -244,7 +152,7 @@ class Matches:
             first, *others = operands
             assert first.always is not None, "all have static data"
             known = first.always.table
-            start = _always(known)
+            start = always_ones(known)
             found = self._along(STATIC_ROUTE, start, others, NEVER, asking)
             self._keep(found, asking)
 
@@ -262,8 +170,6 @@ class Matches:
         asking: Asking,
     ) -> None:
         """Find the matches that new statements complete."""
-        for pattern in self.patterns:
-            pattern.memory.drop(floor)
         if self.found is not None:
             self.found = self.found.without_over(floor)
         for pattern in self.patterns:
@@ -275,7 +181,7 @@ class Matches:
         for pattern in self.patterns:
             pattern.memory.settle(floor)
 
-    def _operands(self) -> list[_Operand]:
+    def _operands(self) -> list[Operand]:
         """All parts, with what is new in them."""
         return [*(each.operand(self.timed, new=True) for each in self.patterns), *self.static]
 
@@ -297,7 +203,7 @@ class Matches:
 
     @property
     def _meets_at_hub(self) -> bool:
-        """Whether terms at a hub have about one match of each pattern, and several have new ones."""
+        """Whether terms at a hub have about one match of each pattern, and several a new one."""
         if self.hub is None:
             return False
         spokes = [self.patterns[number] for number in self.hub.spokes]
@@ -308,21 +214,35 @@ class Matches:
 
     def _by_hub(self, floor: int, asking: Asking) -> Table:
         """The matches of terms at the hub of which something is new, that are new themselves."""
-        assert self.hub is not None, "who asks for it knows it"
-        name, operands = self.hub.name, self._operands()
+        hub, operands = self.hub, self._operands()
+        assert hub is not None, "who asks for it knows it"
         if any(each.is_empty for each in operands):
             return Table.without_rows(())
-        terms = [self.patterns[number].memory.new[name] for number in self.hub.spokes]
-        for number, way in self.hub.ways.items():
+        terms = self._new_at_hub(hub, operands, floor, asking)
+        spokes = [operands[number] for number in hub.spokes]
+        once, often = of_each(spokes, hub.name, terms, floor)
+        found = [once]
+        if often.size:
+            start = always_ones(Table.of({hub.name: often}))
+            found.append(all_met(start, spokes, floor, asking.budget))
+        others = [each for number, each in enumerate(operands) if number not in hub.spokes]
+        found = [each for each in found if each.height]
+        if not found:
+            return Table.without_rows(())
+        matches = self._along(HUB_ROUTE, stacked(found), others, floor, asking)
+        return matches.where(matches[TURN] > NO_TURN)
+
+    def _new_at_hub(self, hub: Hub, operands: Sequence[Operand], floor: int, asking: Asking) -> Ids:
+        """The terms at the hub of which something is new, in order."""
+        terms = [self.patterns[number].memory.new[hub.name] for number in hub.spokes]
+        for number, way in hub.ways.items():
             reached = self.patterns[number].memory.new
             for each in way:
                 if reached.height:
                     reached = operands[each].met(reached, floor, asking.budget)
             if reached.height:
-                terms.append(reached[name])
-        start = _always(Table.of({name: np.unique(np.concatenate(terms))}))
-        found = self._along(HUB_ROUTE, start, operands, floor, asking)
-        return found.where(found[TURN] > NO_TURN)
+                terms.append(reached[hub.name])
+        return np.unique(np.concatenate(terms))
 
     def _keep(self, found: Table, asking: Asking) -> None:
         if found.height:
@@ -348,7 +268,7 @@ class Matches:
         if self.found is not None:
             self.found = self.found.tidied(floor, at_leisure=at_leisure)
 
-    def route(self, pattern: int, found: Table, operands: Sequence[_Operand]) -> tuple[int, ...]:
+    def route(self, pattern: int, found: Table, operands: Sequence[Operand]) -> tuple[int, ...]:
         """The order in which what is new of a pattern is joined with other parts."""
         known = self.router.again(pattern, found.height, len(operands))
         if known is not None:
@@ -363,7 +283,7 @@ class Matches:
         self,
         pattern: int,
         found: Table,
-        operands: Sequence[_Operand],
+        operands: Sequence[Operand],
         floor: int,
         asking: Asking,
     ) -> Table:
@@ -383,13 +303,7 @@ class Matches:
         return _holding(found, conditions, asking)
 
 
-def _always(table: Table) -> Table:
-    """Matches that are always ones."""
-    lasting = {BEGIN: NEVER, END: FOREVER, TURN: NO_TURN}
-    return table.with_columns({name: np.full(table.height, each) for name, each in lasting.items()})
-
-
-def _start(found: Table, operands: Sequence[_Operand]) -> Start:
+def _start(found: Table, operands: Sequence[Operand]) -> Start:
     """What is new, and how many of each part it meets where there is a choice."""
     names = frozenset(names_of(found))
     meets: dict[int, float] = {}

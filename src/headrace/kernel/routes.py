@@ -52,10 +52,10 @@ class _Parts:
 
     def _leg(self, start: int, number: int) -> str:
         """Legs are the other patterns, and then the static tables."""
-        own = (
-            0 if start == STATIC_ROUTE else start
-        )  # where no other is new, it begins with the first
-        others = [each for each in range(len(self._matches.patterns)) if each != own]
+        hub = self._matches.hub
+        # In static data alone, it begins with the first pattern.
+        own = hub.spokes if start == HUB_ROUTE and hub is not None else (max(start, 0),)
+        others = [each for each in range(len(self._matches.patterns)) if each not in own]
         if number < len(others):
             return self.pattern(others[number])
         table = self._matches.static[number - len(others)]

@@ -120,6 +120,17 @@ class SortedRows:
         ours, theirs = ([each[side] for each in pairs] for side in (0, 1))
         return np.concatenate([_NONE, *ours]), np.concatenate([_NONE, *theirs])
 
+    def counted(self, keys: Ids) -> tuple[Ids, Ids]:
+        """How many rows each of some keys has, and one of them; -1 if there is none."""
+        counts, rows = np.zeros(keys.size, np.int64), np.full(keys.size, -1)
+        for run in self._runs:
+            first = run.keys.searchsorted(keys)
+            number = run.keys.searchsorted(keys, "right") - first
+            there = np.flatnonzero(number)
+            rows[there] = run.rows[first[there]]
+            counts += number
+        return counts, rows
+
     def _meetings(self, asked: _Run) -> list[_Meeting]:
         return [_Meeting.of(asked, run) for run in self._runs] if len(asked) else []
 

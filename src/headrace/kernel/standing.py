@@ -11,8 +11,8 @@ import polars as pl
 
 from headrace.algebra.query import Construct, Describe
 from headrace.algebra.reporting import Emit, NonEmpty
-from headrace.kernel.answer import active_data
 from headrace.kernel.alike import alike
+from headrace.kernel.answer import active_data
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.contents import Held
 from headrace.kernel.emission import Answers, changes, changing, emitted

@@ -56,6 +56,10 @@ class Indexed:
             same &= found[name][ours] == self.table[name][theirs]
         return (ours, theirs) if same.all() else (ours[same], theirs[same])
 
+    def counted(self, ids: Ids, name: str) -> tuple[Ids, Ids]:
+        """How many of them have each of some terms in a column, and where one stands."""
+        return self._by([name]).counted(ids)
+
     def count(self, ids: Ids, name: str) -> int:
         """How many of them have one of some terms in a column, for each of these."""
         return self._by([name]).count(ids)

@@ -100,7 +100,8 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     def scopes() -> pl.Series:
         return first_starts(_in_data(rows[START], data, text), begins) + first_byte
 
-    rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
+    if b"_:" in text or b"<<" in text:  # else there can be no blank node
+        rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
     return timed_columns(rows, begins, terms)
 
 

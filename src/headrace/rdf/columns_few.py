@@ -24,13 +24,16 @@ from headrace.rdf.ids import text_id
 from headrace.rdf.options import Limits
 from headrace.rdf.times import microseconds
 
-_FEW: Final = 100_000
+_FEW: Final = 300_000
 """Of texts with more bytes than these, all tokens are looked at at once."""
 _LONG: Final = 1_000
 """Longer lines are left to others."""
 _MOST_KNOWN: Final = 30_000
 _END: Final = " ."
 _PLAIN: Final = {place: re.compile(pattern) for place, pattern in PLAIN.items()}
+_STEMS: Final = set[str]()
+"""What plain IRIs have before their last slash: with letters and digits after it, all are plain."""
+_MOST_STEMS: Final = 1_000
 _PLACES: Final = (SUBJECT, PREDICATE, OBJECT)
 
 
@@ -102,7 +105,16 @@ def _known(_place: str, _seed: int) -> dict[str, int]:
 def _is_plain(token: str, place: str) -> bool:
     if place == OBJECT and token.endswith(DATATYPE_BESIDE_THE_RULE):
         return False
-    return _PLAIN[place].match(token) is not None
+    stem, slash, rest = token.rpartition("/")
+    if stem in _STEMS and token[0] == "<" and rest[:-1].isalnum() and rest[-1] == ">":
+        return True
+    if _PLAIN[place].match(token) is None:
+        return False
+    if slash and token[0] == "<":
+        if len(_STEMS) > _MOST_STEMS:
+            _STEMS.clear()
+        _STEMS.add(stem)
+    return True
 
 
 def _times(tokens: list[str]) -> list[int]:
