@@ -18,10 +18,11 @@ from headrace.algebra.expressions import (
     TriplePattern,
     Variable,
 )
-from headrace.algebra.operators import Operator
+from headrace.algebra.operators import Operator, Temporal
 from headrace.algebra.scope import of_term
 from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.kernel.columns import (
+    END,
     FIRST,
     GRAPH,
     ID,
@@ -29,6 +30,8 @@ from headrace.kernel.columns import (
     LAST,
     OBJECT,
     PREDICATE,
+    SPAN,
+    START,
     STREAM,
     SUBJECT,
     TIME,
@@ -133,16 +136,23 @@ class Wanted:
         valued: the variables whose kinds and numbers come along where they are at hand.
         stamped: the variables whose latest stream times come along.
         share: the part of the solutions that is looked for here.
+        spanned: whether the intervals of solutions come along.
     """
 
     valued: frozenset[Variable] = frozenset()
     stamped: frozenset[Variable] = frozenset()
     share: Share | None = None
+    spanned: bool = False
+
+    @property
+    def timed(self) -> bool:
+        """Whether somebody asks for times."""
+        return self.spanned or bool(self.stamped)
 
     @classmethod
     def by(cls, operator: Operator, share: Share | None) -> Wanted:
         """What a pattern asks of its variables."""
-        return cls(_valued(operator), _with_times(operator), share)
+        return cls(_valued(operator), _with_times(operator), share, asks_intervals(operator))
 
 
 NOTHING_MORE: Final = Wanted()
@@ -205,7 +215,7 @@ def _scanned(
         places.columns |= {kind_of(name): KIND, number_of(name): NUMBER}
         statements = data.quads.with_values(fixed, dictionary)
     else:
-        names = places.names(data, stamped=bool(wanted.stamped))
+        names = places.names(data, stamped=wanted.timed)
         statements = data.quads.with_predicate(fixed, names)
     statements, conditions = data.active_part(statements, fixed)
     met: tuple[Limit, ...] = ()
@@ -214,7 +224,8 @@ def _scanned(
         statements, met = within_limits(statements, limits, exact), limits if exact else ()
     conditions += places.conditions
     matches = statements.filter(*conditions) if conditions else statements
-    stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
+    variables = [column(each) for each in of_term(pattern) if each in wanted.stamped]
+    stamped = [*variables, SPAN] if wanted.spanned else variables
     plain = data.keyed and not stamped and not data.quads.timed
     loose = plain and loose_from is not None and matches.height >= loose_from
     loose = loose and places.key_of(matches[:_SAMPLE]) is not None
@@ -259,6 +270,19 @@ def _with_times(operator: Operator) -> frozenset[Variable]:
         if isinstance(part, Timestamp) and len(part.arguments) == 1
     ]
     return frozenset(call.arguments[0] for call in calls if isinstance(call.arguments[0], Variable))
+
+
+def asks_intervals(operator: Operator) -> bool:
+    """Whether somebody asks from when to when the stream triples behind a solution happened."""
+    return any(
+        isinstance(each, Temporal)
+        or any(
+            isinstance(part, Timestamp) and part.moment is not None
+            for expression in expressions(each)
+            for part in parts(expression)
+        )
+        for each in everywhere(operator)
+    )
 
 
 def within_limits(
@@ -311,7 +335,8 @@ def at_instants(
         columns: where each column is found.
         quads: what they are of.
         merge: whether equal triples of several graphs must be made one.
-        stamped: the columns whose latest stream times come along.
+        stamped: the columns whose latest stream times come along; that of no variable is the
+            interval of the whole match.
         repeated: whether a triple may be there several times.
     """
     if quads.instants is None:
@@ -367,8 +392,13 @@ def _stamped(
     times = [
         pl.col(f"latest {stream}").alias(time_of(name, stream))
         for name in dict.fromkeys(stamped)  # a triple may bind a variable twice
+        if name != SPAN
         for stream in streams
     ]
+    if SPAN in stamped:
+        none = pl.lit(None, pl.Int64)
+        moment = pl.max_horizontal(none, *(f"latest {stream}" for stream in streams))
+        times += [moment.alias(END), (-moment).alias(START)]
     return grouped.select(INSTANT, *columns, *times)
 
 
