@@ -99,6 +99,11 @@ class Timestamp:
     stream: Variable | Iri | None = None
     moment: Moment | None = None
 
+    def __repr__(self) -> str:
+        """As it was before there were moments: by that, checkpoints know their queries."""
+        said = "" if self.moment is None else f", moment={self.moment!r}"
+        return f"Timestamp(arguments={self.arguments!r}, stream={self.stream!r}{said})"
+
     @property
     def called(self) -> str:
         """How it is written in a query."""
