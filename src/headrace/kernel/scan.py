@@ -343,8 +343,7 @@ def at_instants(
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
     if stamped and STREAM in matches.columns:
-        expanded = _at_each(matches, quads.instants, matches.columns)
-        return _stamped(expanded, columns, quads.timed, stamped)
+        return _stamped(matches, columns, quads, stamped)
     times = [TIME] if quads.timed and repeated else []
     expanded = _at_each(matches, quads.instants, [*times, *columns.values()])
     named = [expanded[place].alias(name) for name, place in columns.items()]
@@ -378,28 +377,36 @@ def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
 
 
 def _stamped(
-    expanded: pl.DataFrame, columns: dict[str, str], timed: bool, stamped: Sequence[str]
+    matches: pl.DataFrame, columns: dict[str, str], quads: Quads, stamped: Sequence[str]
 ) -> pl.DataFrame:
-    """Matches with the latest time of each stream in which they are."""
-    key = [INSTANT, *columns, *([TIME] if timed else [])]
-    streams = expanded[STREAM].unique().sort().to_list()
-    latest = [
-        pl.col(TIME).filter(pl.col(STREAM) == stream).max().alias(f"latest {stream}")
-        for stream in streams
-    ]
-    named = expanded.with_columns(pl.col(place).alias(name) for name, place in columns.items())
-    grouped = named.group_by(key, maintain_order=True).agg(latest)
+    """Matches with the latest time of each stream in which they are, at each instant."""
+    assert quads.instants is not None, "only what windows hold has times"
+    named = matches.with_columns(pl.col(place).alias(name) for name, place in columns.items())
+    key = [*columns, *([TIME] if quads.timed else [])]
+    streams = matches[STREAM].unique().sort().to_list()
+    latest = {stream: f"latest {stream}" for stream in streams}
+    again = named.select(key).is_duplicated() if key else named.select(STREAM)[STREAM] >= 0
+    # What is there once need not be put together, which is dear where it is there at many instants.
+    alone = _at_each(named.filter(~again), quads.instants, named.columns).with_columns(
+        pl.when(pl.col(STREAM) == stream).then(pl.col(TIME)).alias(name)
+        for stream, name in latest.items()
+    )
+    several = _at_each(named.filter(again), quads.instants, named.columns)
+    together = several.group_by([INSTANT, *key], maintain_order=True).agg(
+        pl.col(TIME).filter(pl.col(STREAM) == stream).max().alias(name)
+        for stream, name in latest.items()
+    )
     times = [
-        pl.col(f"latest {stream}").alias(time_of(name, stream))
+        pl.col(latest[stream]).alias(time_of(name, stream))
         for name in dict.fromkeys(stamped)  # a triple may bind a variable twice
         if name != SPAN
         for stream in streams
     ]
     if SPAN in stamped:
-        none = pl.lit(None, pl.Int64)
-        moment = pl.max_horizontal(none, *(f"latest {stream}" for stream in streams))
+        moment = pl.max_horizontal(pl.lit(None, pl.Int64), *latest.values())
         times += [moment.alias(END), (-moment).alias(START)]
-    return grouped.select(INSTANT, *columns, *times)
+    parts = [part.select(INSTANT, *columns, *times) for part in (alone, together)]
+    return pl.concat(parts)
 
 
 def unquoted(

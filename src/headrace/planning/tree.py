@@ -113,6 +113,7 @@ def label(operator: Operator) -> str:
 def relation_text(operator: Temporal) -> str:
     """A temporal operator in words.
 
+    >>> from headrace.algebra.operators import Relation
     >>> relation_text(Temporal(Bgp(), Bgp(), Relation.BEFORE, 5_000_000, optional=True))
     'before within 5 s, optional'
     """
