@@ -27,6 +27,7 @@ from headrace.scenarios import Scenario, ScenarioQuery
 from headrace.testing import Played, play
 from tests.pipeline.scenarios import Deployed
 
+pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -389,7 +390,6 @@ def test_blocks_in_time_when_elements_arrive(case: Case, batches: int | None) ->
     assert found(run(case, batches)) == case.expected(), case.text
 
 
-@pytest.mark.slow
 @settings(parent=often, max_examples=CASES // 4)
 @given(cases())
 def test_rules_make_no_difference(case: Case) -> None:
@@ -397,7 +397,6 @@ def test_rules_make_no_difference(case: Case) -> None:
     assert run(case, more=off).evaluations == run(case).evaluations
 
 
-@pytest.mark.slow
 @settings(parent=often, max_examples=CASES // 8)
 @given(cases(), st.sampled_from([1, 2, 3]), st.sampled_from([(0, 0), (3, 2)]))
 def test_parts_make_no_difference(case: Case, partitions: int, cut: tuple[int, int]) -> None:

@@ -30,6 +30,7 @@ from tests.reasoning.worlds import (
     schema_statements,
 )
 
+pytestmark = pytest.mark.slow
 CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
 
 BETWEEN: Final = (
