@@ -12,7 +12,7 @@ from typing import Final, Self
 import polars as pl
 
 from headrace.algebra.expressions import FunctionCall, Timestamp
-from headrace.algebra.operators import Service
+from headrace.algebra.operators import Service, Temporal
 from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
@@ -273,9 +273,12 @@ class Store:
             if isinstance(operator, Service) and operator.budget is not None:
                 problem = "a SERVICE with a budget is not supported here yet"
                 raise UnsupportedError(problem, source, operator.span)
-            for expression in expressions(operator):
-                if any(isinstance(part, Timestamp) for part in parts(expression)):
-                    problem = "timestamp() is about streams, and here are none"
+            if isinstance(operator, Temporal):
+                problem = f"{operator.relation.upper()} is about streams, and here are none"
+                raise UnsupportedError(problem, source, operator.span)
+            for part in (part for each in expressions(operator) for part in parts(each)):
+                if isinstance(part, Timestamp):
+                    problem = f"{part.called} is about streams, and here are none"
                     raise UnsupportedError(problem, source)
         self.check_functions(parsed)
 

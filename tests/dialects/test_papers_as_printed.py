@@ -27,7 +27,7 @@ SLIPS = [
     ("csparql-5.2", 5, 1, "expected ASK, BASE, CONSTRUCT", "FROM stands after"),
     ("csparql-5.2-from-moved", 3, 24, "expected FROM, WHERE, a variable", "separated by spaces"),
     # the GROUP BY of a subquery outside it
-    ("cqels-q4", 12, 3, "expected UNION, a pattern", None),
+    ("cqels-q4", 12, 3, "expected UNION, a temporal operator, a pattern", None),
     # prefixes end in dots, as in Turtle
     ("sparkwave-4b", 2, 45, "expected ASK, BASE, CONSTRUCT", "no '.'"),
     # a stream without a window, a bare IRI, patterns without dots

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from headrace.algebra import paths
 from headrace.algebra.expressions import (
     Aggregate,
     Expression,
+    Moment,
     PatternTerm,
     Timestamp,
     TriplePattern,
@@ -38,7 +40,9 @@ from headrace.algebra.operators import (
     OrderKey,
     Project,
     Reduced,
+    Relation,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -73,11 +77,16 @@ Row = tuple[Term | None, ...]
 NOW = Literal("1970-01-01T00:00:00Z", XSD_DATE_TIME)
 
 
+Interval = tuple[int, int]
+
+
 class Solution(NamedTuple):
-    """Terms of variables, and the latest times of the triples that bound them, by stream."""
+    """Terms of variables, the latest times of the triples that bound them, by stream, and the
+    interval of all stream triples that were matched."""
 
     terms: dict[Variable, Term]
     times: dict[tuple[Variable, Iri], int]
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,8 @@ class _Evaluation:
                 return _join(self.of(left), self.of(right))
             case LeftJoin(left, right, condition):
                 return self._left_join(self.of(left), self.of(right), condition)
+            case Temporal():
+                return self._related(operator)
             case Minus(left, right):
                 others = self.of(right)
                 return [
@@ -242,6 +253,8 @@ class _Evaluation:
 
     def _timestamp(self, call: Timestamp, solution: Solution) -> Term | None:
         found: Iterable[tuple[Iri, int]]
+        if call.moment is not None:
+            return None if solution.interval is None else _moment(call.moment, solution.interval)
         if len(call.arguments) == 1:
             found = [(on, at) for (v, on), at in solution.times.items() if v == call.arguments[0]]
         else:
@@ -277,9 +290,20 @@ class _Evaluation:
             found += fitting or [each]
         return found
 
+    def _related(self, operator: Temporal) -> list[Solution]:
+        left, right, found = self.of(operator.left), self.of(operator.right), []
+        for one in left:
+            fitting = [
+                _both(one, other)
+                for other in right
+                if _compatible(one, other) and _are_related(operator, one, other)
+            ]
+            found += fitting or ([one] if operator.optional else [])
+        return found
+
     def _extended(self, each: Solution, variable: Variable, expression: Expression) -> Solution:
         value = self._value(expression, each)
-        return each if value is None else Solution({**each.terms, variable: value}, each.times)
+        return each if value is None else each._replace(terms={**each.terms, variable: value})
 
     def _group(
         self,
@@ -307,7 +331,7 @@ class _Evaluation:
                 value = values[_key(solution, each.keys)]
                 if value is not None:
                     terms[each.variable] = value
-        return [Solution(terms, each.times) for terms, each in zip(made, found, strict=True)]
+        return [each._replace(terms=terms) for terms, each in zip(made, found, strict=True)]
 
     def _aggregate(self, call: Aggregate, members: list[Solution]) -> Term | None:
         if call.argument is None:
@@ -369,7 +393,51 @@ def _both(one: Solution, other: Solution) -> Solution:
     times = dict(one.times)
     for key, at in other.times.items():
         times[key] = max(at, times.get(key, at))
-    return Solution({**one.terms, **other.terms}, times)
+    known = [each.interval for each in (one, other) if each.interval is not None]
+    interval = (min(s for s, _ in known), max(e for _, e in known)) if known else None
+    return Solution({**one.terms, **other.terms}, times, interval)
+
+
+def _are_related(operator: Temporal, one: Solution, other: Solution) -> bool:
+    if one.interval is None or other.interval is None:
+        return False
+    (start, end), (its_start, its_end) = one.interval, other.interval
+    gap = its_start - end if operator.relation is Relation.BEFORE else start - its_end
+    near = operator.within is None or gap <= operator.within
+    return near and relation_of(one.interval, other.interval) is operator.relation
+
+
+def relation_of(one: Interval, other: Interval) -> Relation:
+    """How an interval lies to another, found by asking one thing after the other."""
+    (start, end), (its_start, its_end) = one, other
+    if end < its_start:
+        return Relation.BEFORE
+    if its_end < start:
+        return Relation.AFTER
+    if start == its_start:
+        if end == its_end:
+            return Relation.EQUALS
+        return Relation.STARTS if end < its_end else Relation.STARTEDBY
+    if end == its_end:
+        return Relation.FINISHES if its_start < start else Relation.FINISHEDBY
+    if end == its_start:
+        return Relation.MEETS
+    if its_end == start:
+        return Relation.METBY
+    if start < its_start:
+        return Relation.OVERLAPS if end < its_end else Relation.CONTAINS
+    return Relation.DURING if end < its_end else Relation.OVERLAPPEDBY
+
+
+def _moment(moment: Moment, interval: Interval) -> Term:
+    start, end = interval
+    match moment:
+        case Moment.START:
+            return date_time(start)
+        case Moment.END:
+            return date_time(end)
+        case Moment.DURATION:
+            return literal_of(Decimal(end - start) / 1_000_000)
 
 
 def _cancels(one: Solution, other: Solution) -> bool:
@@ -418,7 +486,9 @@ def _matched(
     found: dict[Variable, Term] = {}
     if not all(_binds(p, term, found) for p, term in zip(pattern, terms, strict=True)):
         return None
-    return Solution(found, {(v, stream): at for v in found for stream, at in times.items()})
+    stamps = {(v, stream): at for v in found for stream, at in times.items()}
+    latest = max(times.values(), default=None)
+    return Solution(found, stamps, None if latest is None else (latest, latest))
 
 
 def _binds(pattern: PatternTerm, term: Term, found: dict[Variable, Term]) -> bool:

@@ -17,6 +17,7 @@ from headrace.algebra.expressions import (
     Exists,
     Expression,
     Membership,
+    Moment,
     Operation,
     PatternTerm,
     Timestamp,
@@ -40,7 +41,9 @@ from headrace.algebra.operators import (
     OrderKey,
     Project,
     Reduced,
+    Relation,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -120,6 +123,7 @@ def computed(asked: Asked) -> st.SearchStrategy[Expression]:
         st.builds(lambda a, b: BuiltIn("COALESCE", (a, b)), variable, operands(asked)),
         st.builds(lambda a: BuiltIn("STR", (a,)), variable),
         st.builds(lambda a: Timestamp((a,)), variable),
+        st.builds(lambda moment: Timestamp((), moment=moment), st.sampled_from(Moment)),
     )
 
 
@@ -172,6 +176,7 @@ aggregates = st.sampled_from(
         Aggregate("SUM", VARIABLES[2], distinct=True),
         Aggregate("SAMPLE", MADE[0]),
         Aggregate("MAX", Timestamp((VARIABLES[0],))),
+        Aggregate("MIN", Timestamp((), moment=Moment.START)),
     )
 )
 
@@ -184,10 +189,10 @@ def patterns(draw: st.DrawFn, depth: int = 3, *, inside: bool = False) -> Operat
     one, other = (patterns(depth - 1, inside=inside) for _ in range(2))
     held = patterns(depth - 1, inside=True)
     kinds = ["bgp", "join", "optional", "union", "minus", "graph", "filter", "extend", "group"]
-    kinds += ["annotate", "project", "slice", "alike", *["ripe"] * 10]
+    kinds += ["temporal", "annotate", "project", "slice", "alike", *["ripe"] * 10]
     kinds += [] if inside else ["window", "window"]
     match draw(st.sampled_from(kinds)):
-        case "join" | "optional" | "union" | "minus" as kind:
+        case "join" | "optional" | "union" | "minus" | "temporal" as kind:
             return draw(pairs(kind, draw(one), draw(other)))
         case "graph":
             return Graph(draw(graph_names), draw(held))
@@ -214,9 +219,22 @@ def pairs(draw: st.DrawFn, kind: str, left: Operator, right: Operator) -> Operat
             return LeftJoin(left, right, draw(st.one_of(st.none(), conditions(asked))))
         case "minus":
             return Minus(left, right)
+        case "temporal":
+            return draw(temporal(left, right))
         case _:
             more = draw(st.sampled_from([(), (), (left,)]))
             return Union((left, right, *more))
+
+
+def temporal(left: Operator, right: Operator) -> st.SearchStrategy[Operator]:
+    """Two blocks in time; those relations that single triples can have are the most frequent."""
+    moments = (Relation.BEFORE, Relation.AFTER, Relation.EQUALS)
+    return st.builds(
+        lambda relation, within, optional: Temporal(left, right, relation, within, optional),
+        st.sampled_from((*Relation, *moments, *moments)),
+        st.sampled_from((None, None, 1, 2_000_000)),
+        st.booleans(),
+    )
 
 
 @st.composite
@@ -323,7 +341,7 @@ def ripe(
 ) -> Operator:
     """A filter or BIND that could go through the operator beside it, if its variables let it."""
     kinds = ["join", "optional", "union", "minus", "graph", "extend", "group", "annotate"]
-    kinds += ["project", "whole", *([] if inside else ["window"])]
+    kinds += ["temporal", "project", "whole", *([] if inside else ["window"])]
     kind = draw(st.sampled_from(kinds))
     source = draw(held if kind in {"graph", "window"} else inner)
     moved = draw(st.sampled_from(["filter", "extend"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.errors import Span
@@ -78,15 +79,37 @@ class FunctionCall:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+class Moment(StrEnum):
+    """What is asked of the interval of a solution."""
+
+    START = "start"
+    END = "end"
+    DURATION = "duration"
+
+
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """When the stream triples that bound a variable, or one given triple, happened.
+    """When the stream triples behind a solution happened.
 
-    One argument is a variable, three are the subject, predicate and object of a triple.
+    One argument is a variable: those that bound it. Three are the subject, predicate and object of
+    a triple. None is the solution as a whole, and `moment` says what of its interval is asked for.
     """
 
     arguments: tuple[Expression, ...]
     stream: Variable | Iri | None = None
+    moment: Moment | None = None
+
+    def __repr__(self) -> str:
+        """As it was before there were moments: by that, checkpoints know their queries."""
+        said = "" if self.moment is None else f", moment={self.moment!r}"
+        return f"Timestamp(arguments={self.arguments!r}, stream={self.stream!r}{said})"
+
+    @property
+    def called(self) -> str:
+        """How it is written in a query."""
+        if self.moment is None:
+            return "timestamp()"
+        return "DURATION()" if self.moment is Moment.DURATION else f"{self.moment.upper()}TIME()"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ _TAGS: Final[dict[str, type[Any]]] = {
     "left-join": operators.LeftJoin,
     "union": operators.Union,
     "minus": operators.Minus,
+    "temporal": operators.Temporal,
     "filter": operators.Filter,
     "extend": operators.Extend,
     "values": operators.Values,

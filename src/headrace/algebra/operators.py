@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from headrace.algebra.expressions import Aggregate, Expression, TriplePattern, Variable
@@ -48,6 +49,51 @@ class Minus:
 
     left: Operator
     right: Operator
+
+
+class Relation(StrEnum):
+    """How the interval of one solution lies to that of another: Allen's thirteen relations.
+
+    Of any two intervals exactly one holds, also where some begin and end at the same time.
+    """
+
+    BEFORE = "before"
+    AFTER = "after"
+    MEETS = "meets"
+    METBY = "metby"
+    OVERLAPS = "overlaps"
+    OVERLAPPEDBY = "overlappedby"
+    STARTS = "starts"
+    STARTEDBY = "startedby"
+    DURING = "during"
+    CONTAINS = "contains"
+    FINISHES = "finishes"
+    FINISHEDBY = "finishedby"
+    EQUALS = "equals"
+
+
+@dataclass(frozen=True, slots=True)
+class Temporal:
+    """Compatible unions of a left and a right solution whose intervals are related.
+
+    The interval of a solution is from the earliest to the latest of the stream triples that made
+    it; one that no stream triple has made is related to none.
+
+    Attributes:
+        left: the block that the relation is said of.
+        right: the block that it is related to.
+        relation: how.
+        within: how far the two may be apart, in microseconds; only what is before or after is.
+        optional: whether a left solution stays that is related to no right one.
+        span: where the relation is written.
+    """
+
+    left: Operator
+    right: Operator
+    relation: Relation
+    within: int | None = None
+    optional: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +248,7 @@ Operator: TypeAlias = (
     | LeftJoin
     | Union
     | Minus
+    | Temporal
     | Filter
     | Extend
     | Values

@@ -30,6 +30,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -54,7 +55,7 @@ def _possible(operator: Operator) -> Iterable[Variable]:
     match operator:
         case Bgp():
             return _of_bgp(operator)
-        case Join(left, right) | LeftJoin(left, right):
+        case Join(left, right) | LeftJoin(left, right) | Temporal(left, right):
             return (*_possible(left), *_possible(right))
         case Minus(source, _) | Filter(_, source):
             return _possible(source)
@@ -89,7 +90,9 @@ def certain(operator: Operator) -> Variables:
             return frozenset(_of_bgp(operator))
         case Join(left, right):
             return certain(left) | certain(right)
-        case LeftJoin(source, _) | Minus(source, _) | Filter(_, source):
+        case Temporal(left, right, optional=False):
+            return certain(left) | certain(right)
+        case LeftJoin(source, _) | Minus(source, _) | Temporal(source, _) | Filter(_, source):
             return certain(source)
         case Extend(source, variable, expression):
             below = certain(source)

@@ -32,6 +32,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -65,6 +66,10 @@ def substituted(operator: Operator, bindings: Bindings) -> Operator:
             return Union(tuple(substituted(branch, bindings) for branch in branches))
         case Minus(left, right):
             return Minus(substituted(left, bindings), substituted(right, bindings))
+        case Temporal(left, right):
+            return replace(
+                operator, left=substituted(left, bindings), right=substituted(right, bindings)
+            )
         case Filter(condition, source):
             return Filter(_expression(condition, bindings), substituted(source, bindings))
         case Extend(source, variable, expression) if variable not in bindings:

@@ -35,6 +35,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -47,7 +48,7 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
     match operator:
         case Bgp() | Values():
             return ()
-        case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
+        case Join(left, right) | LeftJoin(left, right) | Minus(left, right) | Temporal(left, right):
             return (left, right)
         case Union(branches):
             return branches
@@ -79,7 +80,7 @@ def with_inputs(operator: Operator, sources: tuple[Operator, ...]) -> Operator:
     if all(new is old for new, old in zip(sources, inputs(operator), strict=True)):
         return operator
     match operator:
-        case Join() | LeftJoin() | Minus():
+        case Join() | LeftJoin() | Minus() | Temporal():
             left, right = sources
             return replace(operator, left=left, right=right)
         case Union():
@@ -156,8 +157,8 @@ def rewritten(
                 tuple(rewritten(part, change) for part in candidates),
                 negated,
             )
-        case Timestamp(inner, stream):
-            return Timestamp(tuple(rewritten(part, change) for part in inner), stream)
+        case Timestamp(inner):
+            return replace(expression, arguments=tuple(rewritten(part, change) for part in inner))
         case Aggregate(function, argument, distinct, separator) if argument is not None:
             return Aggregate(function, rewritten(argument, change), distinct, separator)
         case _:

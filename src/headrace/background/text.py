@@ -35,6 +35,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -156,6 +157,8 @@ class _Writer(ExpressionWriter):
                 return f"{word} {self.term(endpoint)} {{ {self.group(source)} }}"
             case Window():
                 raise _local("a window of a stream", operator)
+            case Temporal():
+                raise _local(operator.relation.upper(), operator)
             case Annotate():
                 raise _local("AGGREGATE", operator)
             case _:
@@ -260,7 +263,7 @@ def _ends_in_triples(operator: Operator) -> bool:
             return False
 
 
-def _local(what: str, operator: Service | Window | Annotate) -> UnsupportedError:
+def _local(what: str, operator: Service | Window | Temporal | Annotate) -> UnsupportedError:
     hint = "move it out of the SERVICE"
     name = type(operator).__name__.lower()
     return UnsupportedError(f"{what} cannot be sent to a remote endpoint ({name})", hint=hint)

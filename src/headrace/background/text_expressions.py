@@ -64,7 +64,7 @@ class ExpressionWriter(TermWriter, ABC):
                 return self.aggregate(expression)
             case Timestamp():
                 raise UnsupportedError(
-                    "timestamp() reads a stream, which a remote endpoint does not see",
+                    f"{expression.called} reads a stream, which a remote endpoint does not see",
                     hint="use it outside of the SERVICE",
                 )
             case _:

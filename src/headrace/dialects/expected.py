@@ -10,7 +10,7 @@ from lark import Token
 
 from headrace.dialects.hints import DIALECT_WORDS, Place, bare_iri, foreign, hint
 from headrace.dialects.text import shortened, unclosed
-from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
+from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS, RELATIONS
 from headrace.errors import (
     QueryError,
     QuerySyntaxError,
@@ -41,6 +41,7 @@ _CALLS: Final = {"FUNCTION", "AGGREGATE_FUNCTION", "NOT", "EXISTS", "("}
 _OPERATORS: Final = {"=", "!=", "<", ">", "<=", ">=", "&&", "||", "+", "-", "*", "/", "IN", "NOT"}
 # Each row: if all of the first stand among the expected, the second stands for all of the third.
 _PHRASES: Final = (
+    ({"BEFORE", "AFTER"}, "a temporal operator", set(RELATIONS)),
     ({"=", "&&", "||"}, "an operator", _OPERATORS | {"SIGNED"}),
     ({"FUNCTION", "VAR", "!"}, "an expression", _TERMS | _CALLS | {"VAR", "!", "+", "-"}),
     (

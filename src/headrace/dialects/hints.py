@@ -10,7 +10,7 @@ import regex as re  # the possessive loops of re are wrong before Python 3.11.5
 from lark import Token
 
 from headrace.dialects.text import mismatched
-from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
+from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS, RELATIONS
 from headrace.errors import Source, Span
 
 
@@ -198,6 +198,15 @@ def _dialect(place: Place) -> str | None:
     return None
 
 
+def _relations(place: Place) -> str | None:
+    if place.word not in RELATIONS or "UNION" not in place.wanted:
+        return None
+    return (
+        f"{place.word} stands between two blocks of a query over streams, as in "
+        f"{{ ... }} {place.word} {{ ... }}; what consists of several needs braces around it"
+    )
+
+
 def _conditions(place: Place) -> str | None:
     if place.token == "=" and place.previous == "=":
         return "write a single = to compare"
@@ -250,6 +259,7 @@ _RULES: Final[tuple[Callable[[Place], str | None], ...]] = (
     _select,
     _order_of_clauses,
     _dialect,
+    _relations,
     _conditions,
     _triples,
     _words,

@@ -24,6 +24,7 @@ _MORE_LETTERS: Final = (
 )
 _MORE_INNER: Final = "\u00b7\u0300-\u036f\u203f-\u2040"
 _UNIT: Final = re.compile(r"[A-Za-z]+(?=[0-9])")
+_CALLED: Final = re.compile(r"(?:[ \t\r\n]+|#[^\n\r]*)*\(")
 _IRIREF: Final = re.compile(r"<[^\x00-\x20<>\"{}|^`\\]*>")
 
 
@@ -101,7 +102,7 @@ class SparqlLexer(Lexer):
             start = end - len(value)
             accepted: Mapping[str, object] = states[parser_state.state_stack[-1]]
             if kind == "WORD" or (kind == "DURATION" and "DURATION" not in accepted):
-                kind = self._word(value, accepted)
+                kind = self._word(value, accepted, called=_CALLED.match(text, end) is not None)
             elif kind == "MARK":
                 kind = self._marks.get(value, "UNKNOWN")
             elif kind == "ANGLE":
@@ -110,13 +111,17 @@ class SparqlLexer(Lexer):
             yield Token(kind, value, start, None, None, None, None, end)
             position = end
 
-    def _word(self, word: str, accepted: Mapping[str, object]) -> str:
-        """What a word is here: `a` is only so in lower case, other keywords in any case."""
+    def _word(self, word: str, accepted: Mapping[str, object], *, called: bool) -> str:
+        """What a word is here: `a` is only so in lower case, other keywords in any case.
+
+        CONTAINS is both a function and a relation: before a bracket it is the function.
+        """
         upper = word.upper()
         keyword = self._keywords.get("a" if word == "a" else upper)
-        if keyword in accepted:
+        function = upper in FUNCTIONS and "FUNCTION" in accepted
+        if keyword in accepted and not (function and called):
             return str(keyword)
-        if upper in FUNCTIONS and "FUNCTION" in accepted:
+        if function:
             return "FUNCTION"
         if upper in AGGREGATE_FUNCTIONS and "AGGREGATE_FUNCTION" in accepted:
             return "AGGREGATE_FUNCTION"

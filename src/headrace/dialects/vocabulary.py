@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from headrace.algebra.operators import Relation
+
 MANY: Final = 1_000_000
 
 FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
@@ -73,7 +75,23 @@ FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     "ISTRIPLE": (1, 1),
     # streams
     "TIMESTAMP": (1, 3),
+    "STARTTIME": (0, 0),
+    "ENDTIME": (0, 0),
+    "DURATION": (0, 0),
+    "GETSTARTTIME": (0, 0),
+    "GETENDTIME": (0, 0),
+    "GETDURATION": (0, 0),
 }
 """Least and greatest number of arguments, by upper-case name."""
 
 AGGREGATE_FUNCTIONS: Final = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
+
+RELATIONS: Final[dict[str, tuple[Relation, bool]]] = {
+    relation.upper(): (relation, False) for relation in Relation
+} | {
+    "SEQ": (Relation.BEFORE, False),
+    "OPTIONALSEQ": (Relation.BEFORE, True),
+    "EQUALSOPTIONAL": (Relation.EQUALS, True),
+}
+"""The temporal operators, and whether their right side is always optional; the last three are those
+of EP-SPARQL."""

@@ -288,7 +288,7 @@ def _timestamp(call: Timestamp) -> Evaluator:
     def value(solution: Solution, context: EvaluationContext) -> Term:
         moment = context.timestamp(call, solution)
         if moment is None:
-            raise ExpressionError("timestamp() has no value here")
+            raise ExpressionError(f"{call.called} has no value here")
         return moment
 
     return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from headrace.functions.calendars import Date, DateTime
 from headrace.functions.errors import ExpressionError
 from headrace.functions.values import XSD_DAY_TIME_DURATION, literal_of, moment_of
@@ -71,3 +73,12 @@ def date_time(time: int) -> Literal:
     ('1970-01-01T00:00:01.5Z', '1969-12-31T23:59:59.999999Z')
     """
     return Literal(f"{iso_text(time)}Z", XSD_DATE_TIME)
+
+
+def length(duration: int) -> Literal:
+    """A number of microseconds as one of seconds, exactly.
+
+    >>> length(1_500_000).lexical, length(0).lexical
+    ('1.5', '0')
+    """
+    return literal_of(Decimal(duration).scaleb(-6))

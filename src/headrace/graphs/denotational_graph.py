@@ -32,6 +32,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -64,6 +65,7 @@ from headrace.graphs.places import (
 )
 from headrace.graphs.words import Words
 from headrace.planning.explain import frame_text
+from headrace.planning.tree import relation_text
 from headrace.rdf.terms import QuotedTriple
 
 _VALUES_SHOWN: Final = 4
@@ -215,6 +217,9 @@ class _Builder:
                 self.add(right, standing.noted("optional"))
                 if condition is not None:
                     self._condition(condition, standing.noted("optional"), possible(operator))
+            case Temporal(left, right):
+                self.add(left, standing)
+                self.add(right, standing.noted(f"{relation_text(operator)}, to the right"))
             case Minus(left, right):
                 self.add(left, standing)
                 self.add(right, standing.noted("minus").scoped(possible(left)))

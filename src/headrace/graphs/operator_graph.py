@@ -29,6 +29,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -49,6 +50,7 @@ from headrace.graphs.places import (
 )
 from headrace.graphs.words import Words
 from headrace.planning.explain import frame_text, report_text
+from headrace.planning.tree import relation_text
 from headrace.rewrite.sources import Origin
 
 _ROWS_SHOWN = 4
@@ -65,6 +67,7 @@ class Kind(StrEnum):
     PATTERN = "graph pattern"
     JOIN = "join"
     LEFT_JOIN = "left join"
+    TEMPORAL = "temporal join"
     UNION = "union"
     MINUS = "minus"
     FILTER = "filter"
@@ -193,6 +196,10 @@ class _Builder:
                 inputs = self._sides(left, right, place, "optional")
                 inputs += self._exists(condition, place)
                 return self._node(Kind.LEFT_JOIN, "Left join", lines, inputs)
+            case Temporal(left, right):
+                inputs = [(self.add(side, place), "") for side in (left, right)]
+                lines = [relation_text(operator), *self._shared(left, right)]
+                return self._node(Kind.TEMPORAL, "Temporal join", lines, inputs)
             case Minus(left, right):
                 inputs = self._sides(left, right, place, "taken away")
                 return self._node(Kind.MINUS, "Minus", (), inputs)

@@ -12,6 +12,7 @@ from headrace.algebra.expressions import (
     Expression,
     FunctionCall,
     Membership,
+    Moment,
     Operation,
     PatternTerm,
     Timestamp,
@@ -151,6 +152,8 @@ class Words:
                 return f"{name}({self._list(arguments)})"
             case FunctionCall(function, arguments):
                 return f"{self.names.short(function)}({self._list(arguments)})"
+            case Timestamp(moment=Moment()):
+                return expression.called
             case Timestamp(arguments, stream):
                 where = "" if stream is None else f", {self.term(stream)}"
                 return f"timestamp({self._list(arguments)}{where})"

@@ -56,6 +56,14 @@ def number_of(name: str) -> str:
 STAMP: Final = "time of "
 """How the columns of stream times begin."""
 
+END: Final = f"{STAMP}the end"
+START: Final = f"{STAMP}the start"
+"""The columns with the interval of a solution: the latest time of the stream triples that made it,
+and the earliest, negated. So for both, as for other times, the greater one of two counts.
+"""
+SPAN: Final = "interval"
+"""What stands for the two of them."""
+
 CHANCE: Final = "chance of "
 """How the columns begin that say how likely the remote data in a solution are fresh, in millionths.
 """

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import polars as pl
 
 from headrace.algebra.expressions import Exists, Variable
-from headrace.algebra.operators import Bgp, Filter, Graph, Join, Operator, Union, Window
+from headrace.algebra.operators import Bgp, Filter, Graph, Join, Operator, Temporal, Union, Window
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import certain, mentioned, possible
 from headrace.algebra.substitution import substituted
@@ -46,7 +46,7 @@ def is_plain(pattern: Operator) -> bool:
     match pattern:
         case Bgp(patterns):
             return not any(isinstance(each, PathPattern) for each in patterns)
-        case Join(left, right):
+        case Join(left, right) | Temporal(left, right, optional=False):
             return is_plain(left) and is_plain(right)
         case Union(branches):
             return all(is_plain(branch) for branch in branches)

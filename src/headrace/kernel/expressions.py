@@ -20,6 +20,7 @@ from headrace.algebra.expressions import (
     Expression,
     FunctionCall,
     Membership,
+    Moment,
     Operation,
     Timestamp,
     Variable,
@@ -32,7 +33,7 @@ from headrace.functions.dependence import is_costly, uses_time
 from headrace.functions.errors import ExpressionError
 from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator, is_volatile
 from headrace.functions.logic import truth
-from headrace.functions.times import date_time
+from headrace.functions.times import date_time, length
 from headrace.functions.values import FALSE, TRUE
 from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.dictionary import Dictionary
@@ -314,12 +315,15 @@ class Expressions:
             variable = named[call] = Variable(f"_:.stamp{position}")
             times = self._times(call, solutions)
             distinct = times.unique().drop_nulls()
-            ids = self.dictionary.encode_all([date_time(time) for time in distinct])
+            literal = length if call.moment is Moment.DURATION else date_time
+            ids = self.dictionary.encode_all([literal(time) for time in distinct])
             stamps = times.replace_strict(distinct, ids, default=None, return_dtype=pl.Int64)
             frame = frame.with_columns(stamps.alias(column(variable)))
         return rewritten(expression, named.get), solutions.with_frame(frame)
 
     def _times(self, call: Timestamp, solutions: Solutions) -> pl.Series:
+        if call.moment is not None:
+            return self.stamps.of_solution(call, solutions)
         if len(call.arguments) == 1:
             return self.stamps.of_variable(call, solutions, self.dictionary)
         triple = [self.value(part, solutions) for part in call.arguments]

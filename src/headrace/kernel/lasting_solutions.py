@@ -36,7 +36,7 @@ def solutions_kept(
     # Nothing within such a pattern is kept apart, in memory or elsewhere.
     alone = replace(data, quads=Quads(data.quads.frame))
     called = None
-    if not wanted.stamped and wanted.share is None and not _are_a_scan(operators):
+    if not wanted.timed and wanted.share is None and not _are_a_scan(operators):
         called = _called(data, operators, wanted)
     if called is None:
         return find(alone)

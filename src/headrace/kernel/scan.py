@@ -18,10 +18,11 @@ from headrace.algebra.expressions import (
     TriplePattern,
     Variable,
 )
-from headrace.algebra.operators import Operator
+from headrace.algebra.operators import Operator, Temporal
 from headrace.algebra.scope import of_term
 from headrace.algebra.walk import arguments, everywhere, expressions, parts, within
 from headrace.kernel.columns import (
+    END,
     FIRST,
     GRAPH,
     ID,
@@ -29,6 +30,8 @@ from headrace.kernel.columns import (
     LAST,
     OBJECT,
     PREDICATE,
+    SPAN,
+    START,
     STREAM,
     SUBJECT,
     TIME,
@@ -133,16 +136,23 @@ class Wanted:
         valued: the variables whose kinds and numbers come along where they are at hand.
         stamped: the variables whose latest stream times come along.
         share: the part of the solutions that is looked for here.
+        spanned: whether the intervals of solutions come along.
     """
 
     valued: frozenset[Variable] = frozenset()
     stamped: frozenset[Variable] = frozenset()
     share: Share | None = None
+    spanned: bool = False
+
+    @property
+    def timed(self) -> bool:
+        """Whether somebody asks for times."""
+        return self.spanned or bool(self.stamped)
 
     @classmethod
     def by(cls, operator: Operator, share: Share | None) -> Wanted:
         """What a pattern asks of its variables."""
-        return cls(_valued(operator), _with_times(operator), share)
+        return cls(_valued(operator), _with_times(operator), share, asks_intervals(operator))
 
 
 NOTHING_MORE: Final = Wanted()
@@ -205,7 +215,7 @@ def _scanned(
         places.columns |= {kind_of(name): KIND, number_of(name): NUMBER}
         statements = data.quads.with_values(fixed, dictionary)
     else:
-        names = places.names(data, stamped=bool(wanted.stamped))
+        names = places.names(data, stamped=wanted.timed)
         statements = data.quads.with_predicate(fixed, names)
     statements, conditions = data.active_part(statements, fixed)
     met: tuple[Limit, ...] = ()
@@ -214,7 +224,8 @@ def _scanned(
         statements, met = within_limits(statements, limits, exact), limits if exact else ()
     conditions += places.conditions
     matches = statements.filter(*conditions) if conditions else statements
-    stamped = [column(each) for each in of_term(pattern) if each in wanted.stamped]
+    variables = [column(each) for each in of_term(pattern) if each in wanted.stamped]
+    stamped = [*variables, SPAN] if wanted.spanned else variables
     plain = data.keyed and not stamped and not data.quads.timed
     loose = plain and loose_from is not None and matches.height >= loose_from
     loose = loose and places.key_of(matches[:_SAMPLE]) is not None
@@ -259,6 +270,19 @@ def _with_times(operator: Operator) -> frozenset[Variable]:
         if isinstance(part, Timestamp) and len(part.arguments) == 1
     ]
     return frozenset(call.arguments[0] for call in calls if isinstance(call.arguments[0], Variable))
+
+
+def asks_intervals(operator: Operator) -> bool:
+    """Whether somebody asks from when to when the stream triples behind a solution happened."""
+    return any(
+        isinstance(each, Temporal)
+        or any(
+            isinstance(part, Timestamp) and part.moment is not None
+            for expression in expressions(each)
+            for part in parts(expression)
+        )
+        for each in everywhere(operator)
+    )
 
 
 def within_limits(
@@ -311,15 +335,15 @@ def at_instants(
         columns: where each column is found.
         quads: what they are of.
         merge: whether equal triples of several graphs must be made one.
-        stamped: the columns whose latest stream times come along.
+        stamped: the columns whose latest stream times come along; that of no variable is the
+            interval of the whole match.
         repeated: whether a triple may be there several times.
     """
     if quads.instants is None:
         found = matches.with_columns(pl.lit(0, pl.Int64).alias(INSTANT)).select(INSTANT, **columns)
         return found.unique() if merge else found
     if stamped and STREAM in matches.columns:
-        expanded = _at_each(matches, quads.instants, matches.columns)
-        return _stamped(expanded, columns, quads.timed, stamped)
+        return _stamped(matches, columns, quads, stamped)
     times = [TIME] if quads.timed and repeated else []
     expanded = _at_each(matches, quads.instants, [*times, *columns.values()])
     named = [expanded[place].alias(name) for name, place in columns.items()]
@@ -353,23 +377,36 @@ def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
 
 
 def _stamped(
-    expanded: pl.DataFrame, columns: dict[str, str], timed: bool, stamped: Sequence[str]
+    matches: pl.DataFrame, columns: dict[str, str], quads: Quads, stamped: Sequence[str]
 ) -> pl.DataFrame:
-    """Matches with the latest time of each stream in which they are."""
-    key = [INSTANT, *columns, *([TIME] if timed else [])]
-    streams = expanded[STREAM].unique().sort().to_list()
-    latest = [
-        pl.col(TIME).filter(pl.col(STREAM) == stream).max().alias(f"latest {stream}")
-        for stream in streams
-    ]
-    named = expanded.with_columns(pl.col(place).alias(name) for name, place in columns.items())
-    grouped = named.group_by(key, maintain_order=True).agg(latest)
+    """Matches with the latest time of each stream in which they are, at each instant."""
+    assert quads.instants is not None, "only what windows hold has times"
+    named = matches.with_columns(pl.col(place).alias(name) for name, place in columns.items())
+    key = [*columns, *([TIME] if quads.timed else [])]
+    streams = matches[STREAM].unique().sort().to_list()
+    latest = {stream: f"latest {stream}" for stream in streams}
+    again = named.select(key).is_duplicated() if key else named.select(STREAM)[STREAM] >= 0
+    # What is there once need not be put together, which is dear where it is there at many instants.
+    alone = _at_each(named.filter(~again), quads.instants, named.columns).with_columns(
+        pl.when(pl.col(STREAM) == stream).then(pl.col(TIME)).alias(name)
+        for stream, name in latest.items()
+    )
+    several = _at_each(named.filter(again), quads.instants, named.columns)
+    together = several.group_by([INSTANT, *key], maintain_order=True).agg(
+        pl.col(TIME).filter(pl.col(STREAM) == stream).max().alias(name)
+        for stream, name in latest.items()
+    )
     times = [
-        pl.col(f"latest {stream}").alias(time_of(name, stream))
+        pl.col(latest[stream]).alias(time_of(name, stream))
         for name in dict.fromkeys(stamped)  # a triple may bind a variable twice
+        if name != SPAN
         for stream in streams
     ]
-    return grouped.select(INSTANT, *columns, *times)
+    if SPAN in stamped:
+        moment = pl.max_horizontal(pl.lit(None, pl.Int64), *latest.values())
+        times += [moment.alias(END), (-moment).alias(START)]
+    parts = [part.select(INSTANT, *columns, *times) for part in (alone, together)]
+    return pl.concat(parts)
 
 
 def unquoted(

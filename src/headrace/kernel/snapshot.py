@@ -31,13 +31,14 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import possible
-from headrace.algebra.walk import conjuncts, everywhere, expressions, within
+from headrace.algebra.walk import conjuncts, everywhere, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -52,6 +53,7 @@ from headrace.kernel.data import (
 )
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
+from headrace.kernel.intervals import related
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.lasting_solutions import solutions_kept
 from headrace.kernel.members import table_of
@@ -80,7 +82,7 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
-    candidates = _without(operator, around) if around.precomputes else ()
+    candidates = around.steady(operator) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -155,17 +157,15 @@ class _Snapshot:
                 return join(self.around.remote(left, theirs), theirs, budget)
             case Join():
                 return self._chain(operator, ())
-            case LeftJoin(left, right, condition):
-                ours = self._timely(self.solutions(left), condition)
-                theirs = self._right(right, ours)
-                test = None
-                if condition is not None:
-                    test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
-                return left_join(ours, theirs, test, instants, budget)
+            case LeftJoin():
+                return self._optional(operator)
             case Union(branches):
                 return union([self.solutions(branch) for branch in branches], instants)
             case Minus(left, right):
                 return minus(self.solutions(left), self.solutions(right), instants)
+            case Temporal(left, right):
+                ours, theirs = self.solutions(left), self.solutions(right)
+                return related(operator, ours, theirs, instants, budget)
             case Filter(condition, source):
                 return self._filtered(condition, source)
             case Extend():
@@ -251,11 +251,18 @@ class _Snapshot:
             found = found.with_frame(found.frame.with_columns(ids.alias(column(each.variable))))
         return found
 
-    def _right(self, operator: Operator, left: Solutions) -> Solutions:
-        """The right side of OPTIONAL; a service is asked only for what fits the left."""
-        if isinstance(operator, Service):
-            return self.around.remote(operator, left)
-        return self.solutions(operator)
+    def _optional(self, operator: LeftJoin) -> Solutions:
+        """OPTIONAL; a service on its right side is asked only for what fits the left."""
+        right, condition = operator.right, operator.condition
+        ours = self._timely(self.solutions(operator.left), condition)
+        if isinstance(right, Service):
+            theirs = self.around.remote(right, ours)
+        else:
+            theirs = self.solutions(right)
+        test = None
+        if condition is not None:
+            test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
+        return left_join(ours, theirs, test, self.around.instants, self.around.budget)
 
     def _chain(self, operator: Join, conditions: tuple[Expression, ...]) -> Solutions:
         """A chain of joins, in whatever order is good; what is static is joined beforehand.
@@ -480,18 +487,3 @@ def _operands(operator: Operator, whole: Collection[int]) -> list[Operator]:
             return [*_operands(left, whole), *_operands(right, whole)]
         case _:
             return [operator]
-
-
-def _without(operator: Operator, around: Surroundings) -> list[Operator]:
-    """The operators of a pattern that read nothing of what is given: that is of some instants."""
-    if not around.whole:
-        return list(within(operator))
-    apart = around.apart.operators if around.apart is not None else frozenset[int]()
-    return [
-        each
-        for each in within(operator)
-        if not any(
-            id(below) in around.given or (id(below) in apart and below is not each)
-            for below in within(each)
-        )
-    ]

@@ -8,11 +8,13 @@ from typing import Final
 
 import polars as pl
 
-from headrace.algebra.expressions import Timestamp, Variable
+from headrace.algebra.expressions import Moment, Timestamp, Variable
 from headrace.kernel.columns import (
+    END,
     INSTANT,
     OBJECT,
     PREDICATE,
+    START,
     STREAM,
     SUBJECT,
     TIME,
@@ -62,6 +64,19 @@ class Stamps:
                 found.append(pl.col(name))
         latest = pl.max_horizontal(found).alias(_LATEST)
         return frame.select(INSTANT, latest)[_LATEST]
+
+    def of_solution(self, call: Timestamp, solutions: Solutions) -> pl.Series:
+        """The start, the end or the length of each solution's interval; null if it has none."""
+        frame = solutions.frame
+        if END not in frame.columns:
+            return pl.Series(_LATEST, [None], pl.Int64).new_from_index(0, frame.height)
+        match call.moment:
+            case Moment.START:
+                return -frame[START]
+            case Moment.END:
+                return frame[END]
+            case _:
+                return frame[END] + frame[START]
 
     def of_triple(
         self, call: Timestamp, solutions: Solutions, parts: Sequence[pl.Series]

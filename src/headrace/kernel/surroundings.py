@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Operator, Service
 from headrace.algebra.paths import PathPattern
+from headrace.algebra.walk import within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.kernel.budget import Budget
@@ -87,3 +88,17 @@ class Surroundings:
     def whole(self) -> Collection[int]:
         """The operators that are looked at as they are, and not put together with others."""
         return self.given if self.apart is None else {*self.given, *self.apart.operators}
+
+    def steady(self, operator: Operator) -> list[Operator]:
+        """The operators of a pattern that read nothing of what is given for some instants."""
+        if not self.whole:
+            return list(within(operator))
+        apart = self.apart.operators if self.apart is not None else frozenset[int]()
+        return [
+            each
+            for each in within(operator)
+            if not any(
+                id(below) in self.given or (id(below) in apart and below is not each)
+                for below in within(each)
+            )
+        ]

@@ -28,6 +28,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Window,
 )
 from headrace.algebra.query import Query
@@ -135,12 +136,15 @@ def _asked(pattern: Operator) -> Obstacle | None:
     for operator in everywhere(pattern):
         if isinstance(operator, Service):
             return Obstacle("and SERVICE is none", "ask the endpoint in another query")
+        if isinstance(operator, Temporal):
+            problem = f"and {operator.relation.upper()} looks at the matches of each of its blocks"
+            return Obstacle(problem, "let elements say their time in a triple, and compare that")
         for part in (part for each in expressions(operator) for part in parts(each)):
             if isinstance(part, Exists):
                 problem = "and EXISTS looks at all that windows hold"
                 return Obstacle(problem, "write it as triple patterns, if it can be")
             if isinstance(part, Timestamp):
-                problem = "and timestamp() does not follow what is chosen"
+                problem = f"and {part.called} does not follow what is chosen"
                 return Obstacle(problem, "let elements say their time in a triple")
     return None
 

@@ -29,6 +29,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -46,6 +47,8 @@ _OF_PREDICATE: Final = 1_000
 _PER_SUBJECT: Final = 100
 _PER_OBJECT: Final = 10
 _REMOTE: Final = 1_000
+_RELATED: Final = 3
+"""One in so many pairs of solutions has intervals that are related as asked."""
 
 
 def estimated(operator: Operator, counts: Counts) -> int:
@@ -59,7 +62,9 @@ def estimated(operator: Operator, counts: Counts) -> int:
             return _joined([(_of_pattern(each, counts), _variables(each)) for each in patterns])
         case Join(left, right):
             return _joined([(estimated(each, counts), possible(each)) for each in (left, right)])
-        case LeftJoin(left, right):
+        case Temporal(left, right, optional=False):
+            return max(1, estimated(Join(left, right), counts) // _RELATED)
+        case LeftJoin(left, right) | Temporal(left, right):
             both = estimated(Join(left, right), counts)
             return max(estimated(left, counts), both)
         case Union(branches):

@@ -29,6 +29,7 @@ from headrace.algebra.operators import (
     Project,
     Reduced,
     Service,
+    Temporal,
     Union,
     Values,
     Window,
@@ -187,11 +188,15 @@ def _obstacle(query: Query, pattern: Operator, windows: Sequence[PlannedWindow])
     for operator in everywhere(pattern):
         if isinstance(operator, Service):
             return "SERVICE is asked at each instant"
+        if isinstance(operator, Temporal):
+            word = operator.relation.upper()
+            return f"{word} is about times, which change when a triple comes again"
         asked = [part for each in expressions(operator) for part in parts(each)]
         if any(isinstance(part, Exists) for part in asked):
             return "EXISTS looks at all that windows hold"
-        if any(isinstance(part, Timestamp) for part in asked):
-            return "timestamp() changes when a triple comes again"
+        for part in asked:
+            if isinstance(part, Timestamp):
+                return f"{part.called} changes when a triple comes again"
     return None
 
 

@@ -30,6 +30,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -246,7 +247,9 @@ class _Keyed:
             case Join(left, right):
                 kinds = {self.kind(left), self.kind(right)}
                 return broken if broken in kinds else keyed if keyed in kinds else static
-            case LeftJoin(left, right) | Minus(left, right):
+            case Temporal(left, right, optional=False):
+                return self.kind(Join(left, right))
+            case LeftJoin(left, right) | Minus(left, right) | Temporal(left, right):
                 outer, inner = self.kind(left), self.kind(right)
                 return outer if inner is static or (inner is outer is keyed) else broken
             case Union(branches):

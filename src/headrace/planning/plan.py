@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -37,6 +37,7 @@ from headrace.planning.contracts import Contract, contracts_of
 from headrace.planning.matching import Matching, matching_of
 from headrace.planning.planned import PlannedWindow
 from headrace.planning.templates import Filled, Templates
+from headrace.planning.temporal import check_blocks
 from headrace.rdf.terms import Iri
 from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
 
@@ -213,8 +214,10 @@ def _planned(window: WindowDeclaration, streams: tuple[Iri, ...]) -> list[Planne
 
 def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
-    if _stamps_inside_exists(query.pattern):
-        raise UnsupportedError("timestamp() inside EXISTS is not supported", source, first)
+    inside = next(_stamps_inside_exists(query.pattern), None)
+    if inside is not None:
+        raise UnsupportedError(f"{inside.called} inside EXISTS is not supported", source, first)
+    check_blocks(query, source)
     if semantics.scope is Scope.MATCH:
         _check_match(query, source)
     now = any(isinstance(window.frame, NowWindow) for window in query.windows)
@@ -229,7 +232,7 @@ def _check(query: Query, source: Source | None) -> None:
     contracts_of(query.pattern, [window.frame for window in query.windows], source)
 
 
-def _stamps_inside_exists(pattern: Operator) -> bool:
+def _stamps_inside_exists(pattern: Operator) -> Iterator[Timestamp]:
     tests = [
         part
         for operator in everywhere(pattern)
@@ -237,12 +240,13 @@ def _stamps_inside_exists(pattern: Operator) -> bool:
         for part in parts(expression)
         if isinstance(part, Exists)
     ]
-    return any(
-        isinstance(part, Timestamp)
+    return (
+        part
         for test in tests
         for operator in everywhere(test.pattern)
         for expression in expressions(operator)
         for part in parts(expression)
+        if isinstance(part, Timestamp)
     )
 
 

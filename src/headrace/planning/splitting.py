@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from headrace.algebra.expressions import Aggregate, Variable
+from headrace.algebra.expressions import Aggregate, Timestamp, Variable
 from headrace.algebra.operators import (
     Annotate,
     Distinct,
@@ -26,7 +26,7 @@ from headrace.algebra.operators import (
     Values,
 )
 from headrace.algebra.scope import possible_in_order
-from headrace.algebra.walk import expressions, inputs, with_inputs
+from headrace.algebra.walk import expressions, inputs, parts, with_inputs
 from headrace.rewrite.conditions import is_movable
 
 _MERGED: Final = {"COUNT": "SUM", "MIN": "MIN", "MAX": "MAX", "SAMPLE": "SAMPLE"}
@@ -60,16 +60,25 @@ def splits(pattern: Operator) -> Iterator[Split]:
     spine: list[Operator] = []
     while True:
         yield _cut(tuple(spine), pattern)
-        if not _is_passed(pattern):
+        if not _is_passed(pattern) or any(map(_asks_times, spine[-1:])):
             return
         spine.append(pattern)
         (pattern,) = inputs(pattern)
 
 
 def _is_passed(operator: Operator) -> bool:
-    """Whether an operator can be evaluated of what parts found of its input."""
+    """Whether an operator can be evaluated of what parts found of its input.
+
+    They do not tell the times of solutions: only what each part adds up by itself may ask for them.
+    """
+    if _asks_times(operator):
+        return isinstance(operator, Group) and _is_mergeable(operator)
     kinds = (Project, Distinct, Reduced, Group, Annotate, Extend, Filter, OrderBy, Slice)
     return isinstance(operator, kinds) and all(map(is_movable, expressions(operator)))
+
+
+def _asks_times(operator: Operator) -> bool:
+    return any(isinstance(p, Timestamp) for each in expressions(operator) for p in parts(each))
 
 
 def _cut(spine: tuple[Operator, ...], core: Operator) -> Split:

@@ -25,6 +25,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -67,6 +68,8 @@ def label(operator: Operator) -> str:
             return "join"
         case LeftJoin(_, _, condition):
             return "optional" if condition is None else f"optional where {text(condition)}"
+        case Temporal():
+            return relation_text(operator)
         case Union():
             return "union"
         case Minus():
@@ -105,6 +108,17 @@ def label(operator: Operator) -> str:
             return f"slice from {offset}" + ("" if limit is None else f", at most {limit}")
         case _:
             assert_never(operator)
+
+
+def relation_text(operator: Temporal) -> str:
+    """A temporal operator in words.
+
+    >>> from headrace.algebra.operators import Relation
+    >>> relation_text(Temporal(Bgp(), Bgp(), Relation.BEFORE, 5_000_000, optional=True))
+    'before within 5 s, optional'
+    """
+    distance = "" if operator.within is None else f" within {operator.within / 1_000_000:g} s"
+    return f"{operator.relation}{distance}" + (", optional" if operator.optional else "")
 
 
 def text(value: Expression | PathPattern | Path) -> str:

@@ -10,7 +10,7 @@ from headrace.algebra.expressions import (
     Timestamp,
     Variable,
 )
-from headrace.algebra.operators import Operator, Service
+from headrace.algebra.operators import Operator, Service, Temporal
 from headrace.algebra.scope import certain, mentioned, possible
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.functions.evaluate import is_volatile
@@ -19,10 +19,12 @@ from headrace.functions.evaluate import is_volatile
 def is_movable(expression: Expression) -> bool:
     """Whether an expression says the same of a solution wherever it is evaluated.
 
-    RAND and its like follow from the whole row, and EXISTS from the data it stands over.
+    RAND and its like follow from the whole row, EXISTS from the data it stands over, and the
+    interval of a solution from all that it has been joined with so far.
     """
     return not is_volatile(expression) and not any(
-        isinstance(part, Exists) for part in parts(expression)
+        isinstance(part, Exists) or (isinstance(part, Timestamp) and part.moment is not None)
+        for part in parts(expression)
     )
 
 
@@ -40,10 +42,9 @@ def is_fixed(operator: Operator) -> bool:
 def asks_times(operator: Operator) -> bool:
     """Whether something in an operator asks when the triples of a solution happened."""
     return any(
-        isinstance(part, Timestamp)
+        isinstance(each, Temporal)
+        or any(isinstance(part, Timestamp) for asked in expressions(each) for part in parts(asked))
         for each in everywhere(operator)
-        for expression in expressions(each)
-        for part in parts(expression)
     )
 
 

@@ -23,6 +23,7 @@ from headrace.algebra.operators import (
     Reduced,
     Service,
     Slice,
+    Temporal,
     Union,
     Values,
     Window,
@@ -38,7 +39,7 @@ def needed_below(operator: Operator, needed: Variables) -> tuple[Variables, ...]
     match operator:
         case Bgp() | Values():
             return ()
-        case Join(left, right):
+        case Join(left, right) | Temporal(left, right):
             wanted = needed | (possible(left) & possible(right))
             return wanted, wanted
         case LeftJoin(left, right, condition):

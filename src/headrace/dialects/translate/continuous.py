@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lark import Token, Tree
 
-from headrace.algebra.operators import Operator, Window
+from headrace.algebra.operators import Operator, Relation, Temporal, Window
 from headrace.algebra.query import Query, Registered, Registration, Select
 from headrace.algebra.reporting import (
     Emit,
@@ -31,14 +31,17 @@ from headrace.algebra.windows import (
 )
 from headrace.dialects.profiles import MissingStep, Profile
 from headrace.dialects.settings import applied, service_budget
+from headrace.dialects.translate.patterns import OpenGroup
 from headrace.dialects.translate.queries import QueryTranslator
 from headrace.dialects.translate.trees import (
     Node,
     as_token,
     as_tree,
     present,
+    span,
     subtree,
 )
+from headrace.dialects.vocabulary import RELATIONS
 from headrace.errors import SettingError, Source
 from headrace.rdf.terms import Iri
 
@@ -95,6 +98,41 @@ class ContinuousTranslator(QueryTranslator):
             if own is None or not any(emit is child for child in own.children):
                 raise self.wrong("only the outermost query emits a stream", emit)
             self.emission(emit)
+
+    # -- temporal operators ----------------------------------------------------------------
+
+    def other_element(self, tree: Tree[Token], group: OpenGroup) -> None:
+        """{ A } BEFORE { B } and its like, from left to right."""
+        if tree.data != "temporal":
+            super().other_element(tree, group)
+            return
+        first, *rest = map(as_tree, present(tree))
+        found = self._block(first)
+        for relation, block in zip(rest[::2], rest[1::2], strict=True):
+            found = self._related(found, relation, self._block(block))
+        group.join(found)
+
+    def _block(self, tree: Tree[Token]) -> Operator:
+        """One side of a temporal operator."""
+        if tree.data == "group":
+            return self.group(tree)
+        alone = OpenGroup()
+        self.other_element(tree, alone)
+        return alone.operator
+
+    def _related(self, left: Operator, tree: Tree[Token], right: Operator) -> Temporal:
+        word = as_token(as_tree(tree.children[0]).children[0])
+        relation, always = RELATIONS[word.upper()]
+        optional = always or subtree(tree, "maybe") is not None
+        said = subtree(tree, "within")
+        within = None if said is None else self._positive(as_tree(said.children[0]), "WITHIN")
+        if said is not None and relation not in {Relation.BEFORE, Relation.AFTER}:
+            raise self.wrong(
+                f"WITHIN says how far two blocks are apart, and with {word.upper()} they are not",
+                said,
+                "use it after BEFORE and AFTER; FILTER(DURATION() <= 5) bounds a whole block",
+            )
+        return Temporal(left, right, relation, within, optional, span(word))
 
     # -- windows ---------------------------------------------------------------------------
 

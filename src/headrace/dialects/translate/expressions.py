@@ -14,6 +14,7 @@ from headrace.algebra.expressions import (
     Expression,
     FunctionCall,
     Membership,
+    Moment,
     Operation,
     Timestamp,
     Variable,
@@ -23,10 +24,17 @@ from headrace.algebra.uncertainty import ARITIES
 from headrace.dialects.translate.terms import TermTranslator
 from headrace.dialects.translate.trees import Node, as_token, as_tree, present, span, subtree
 from headrace.dialects.vocabulary import FUNCTIONS, MANY
-from headrace.errors import QuerySyntaxError
+from headrace.errors import QuerySyntaxError, UnsupportedError
 from headrace.rdf.terms import Iri
 from headrace.rdf.vocabulary import XSD
 
+MOMENTS: Final = {
+    "STARTTIME": Moment.START,
+    "GETSTARTTIME": Moment.START,
+    "ENDTIME": Moment.END,
+    "GETENDTIME": Moment.END,
+    "DURATION": Moment.DURATION,
+}
 # The public C-SPARQL engine knows timestamp() by this name.
 TIMESTAMP_FUNCTION: Final = "http://larkc.eu/csparql/sparql/jena/ext#timestamp"
 
@@ -145,6 +153,15 @@ class ExpressionTranslator(TermTranslator, ABC):
         if upper == "TIMESTAMP":
             return self._timestamp(nodes, name)
         self._check_arity(f"{upper}()", FUNCTIONS[upper], len(nodes), name)
+        if upper == "GETDURATION":
+            raise self.wrong(
+                "getDURATION() gives an xsd:duration in EP-SPARQL, which nothing here compares",
+                name,
+                "write DURATION(), which is a number of seconds",
+                UnsupportedError,
+            )
+        if upper in MOMENTS:
+            return Timestamp((), moment=MOMENTS[upper])
         if upper == "BOUND" and not (isinstance(nodes[0], Token) and nodes[0].type == "VAR"):
             raise self.wrong("BOUND() takes a variable", nodes[0], kind=QuerySyntaxError)
         synonyms = {"ISURI": "ISIRI", "URI": "IRI"}

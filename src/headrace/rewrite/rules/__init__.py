@@ -43,6 +43,7 @@ from headrace.rewrite.rules.push_filter_into_graph import push_filter_into_graph
 from headrace.rewrite.rules.push_filter_into_join import push_filter_into_join
 from headrace.rewrite.rules.push_filter_into_minus import push_filter_into_minus
 from headrace.rewrite.rules.push_filter_into_optional import push_filter_into_optional
+from headrace.rewrite.rules.push_filter_into_temporal import push_filter_into_temporal
 from headrace.rewrite.rules.push_filter_into_union import push_filter_into_union
 from headrace.rewrite.rules.push_filter_into_window import push_filter_into_window
 from headrace.rewrite.rules.push_filter_to_static import push_filter_to_static
@@ -82,6 +83,7 @@ RULES: Final[tuple[Rule, ...]] = (
     local(push_filter_into_minus),
     local(push_filter_into_optional, pushes=True),
     local(push_filter_into_join, pushes=True),
+    local(push_filter_into_temporal, pushes=True),
     local(push_filter_into_window, pushes=True),
     local(push_filter_into_graph, pushes=True),
     placed(push_filter_to_streams, pushes=True),

@@ -1,0 +1,87 @@
+"""Whether temporal operators stand where they can say something: both blocks must have times."""
+
+from __future__ import annotations
+
+from headrace.algebra.expressions import TriplePattern
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    Service,
+    Temporal,
+    Union,
+    Window,
+)
+from headrace.algebra.query import Query
+from headrace.algebra.walk import everywhere, inputs
+from headrace.errors import Source, UnsupportedError
+
+
+def check_blocks(query: Query, source: Source | None = None) -> None:
+    """Refuse a temporal operator that can never hold, or that stands where it cannot be evaluated.
+
+    Raises:
+        UnsupportedError: saying which, and where.
+    """
+    seen = any(window.in_default_graph for window in query.windows)
+    for operator in everywhere(query.pattern):
+        if isinstance(operator, Service):
+            _check_remote(operator, source)
+        elif isinstance(operator, Temporal):
+            _check(operator, seen or _is_inside(operator, query.pattern), source)
+
+
+def _check(operator: Temporal, seen: bool, source: Source | None) -> None:
+    word = operator.relation.upper()
+    for side, block in (("left", operator.left), ("right", operator.right)):
+        if not has_times(block, seen):
+            raise UnsupportedError(
+                f"the block on the {side} of {word} has no time",
+                source,
+                operator.span,
+                hint="only what triple patterns find in a stream has one: not static data, "
+                "nor what subqueries, aggregates and property paths give",
+            )
+
+
+def _check_remote(service: Service, source: Source | None) -> None:
+    for below in everywhere(service.input):
+        if isinstance(below, Temporal):
+            problem = f"{below.relation.upper()} is about streams, which no remote endpoint sees"
+            raise UnsupportedError(problem, source, below.span, "move it out of the SERVICE")
+
+
+def has_times(operator: Operator, seen: bool) -> bool:
+    """Whether some solution of an operator may have an interval.
+
+    Args:
+        operator: what is looked at.
+        seen: whether triple patterns outside any WINDOW in it see what windows hold.
+    """
+    match operator:
+        case Bgp(patterns):
+            return seen and any(isinstance(each, TriplePattern) for each in patterns)
+        case Window(_, source):
+            return has_times(source, seen=True)
+        case Join() | LeftJoin() | Union():
+            return any(has_times(each, seen) for each in inputs(operator))
+        case Minus(source) | Temporal(source):
+            return has_times(source, seen)
+        case Filter(_, source) | Extend(source) | Graph(_, source) | Annotate(source):
+            return has_times(source, seen)
+        case _:
+            return False
+
+
+def _is_inside(operator: Operator, pattern: Operator) -> bool:
+    """Whether an operator stands within WINDOW."""
+    return any(
+        isinstance(each, Window) and any(below is operator for below in everywhere(each.input))
+        for each in everywhere(pattern)
+    )
