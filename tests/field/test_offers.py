@@ -7,11 +7,12 @@ import gzip
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 import pytest
 
-from headrace import Engine
+from headrace import Engine, Evaluation
 from headrace.rdf.terms import Iri, Quad
 from tests.shared import DATA, ROOT, needs_data
 
@@ -126,10 +127,14 @@ def test_every_type_has_its_offers(pattern: int) -> None:
     engine.static.add(static())
     stream = engine.stream(STREAM)
     found, text = Counter[str](), text_of(pattern)
+
+    def count(which: str, told: Evaluation) -> None:
+        found[which] += len(told.rows)
+
     for each in sorted({*parents(), *parents().values()}):
         own = text.replace("BSBSOfferDetection", f"type{each}")
         query = engine.register(own.replace("TargetProductType", f"ProductType{each}"))
-        query.on_result(lambda told, each=each: found.update({each: len(told.rows)}))
+        query.on_result(partial(count, each))
     lines = (line for row in offers() for line in triples(row))
     timed = "".join(f"{place}\t{line}\n" for place, line in enumerate(lines))
     stream.feed_timed(timed)
