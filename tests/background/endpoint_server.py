@@ -62,6 +62,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers queries by GET and POST, in JSON or XML."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or each answer waits for the acknowledgement of its head
     server: Endpoint
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002

@@ -184,7 +184,9 @@ class _Evaluation:
             return remote.solutions(service, solutions, windows, now, fetch)
 
         began = fetch.clock()
-        found = evaluate(self.held.plan.pattern, data, replace(surroundings, viewed=viewed))
+        remote.begin()
+        around = replace(surroundings, viewed=viewed, doubted=remote.doubted)
+        found = evaluate(self.held.plan.pattern, data, around)
         remote.answered((now, int(instants.seqs[start])), found, fetch.clock() - began)
         return found
 

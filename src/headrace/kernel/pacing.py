@@ -35,20 +35,14 @@ class Pacing:
     own: float = 0.0
     starved: int = 0
     began: float = 0.0
-    spent: float = 0.0
 
-    def begin(self, now: float) -> None:
-        """An evaluation turns to its endpoint."""
-        self.began = now
-        self.spent = 0.0
+    def begin(self, now: float, spent: float = 0.0) -> None:
+        """An evaluation turns to an endpoint, and has spent some seconds on others before."""
+        self.began = now - spent
 
-    def fetched(self, now: float) -> None:
-        """It has got what it gets."""
-        self.spent = now - self.began
-
-    def evaluated(self, seconds: float) -> None:
-        """It is over, and has taken so long altogether."""
-        own = max(0.0, seconds - self.spent)
+    def evaluated(self, own: float) -> None:
+        """It is over, and has taken so many seconds besides its requests."""
+        own = max(0.0, own)
         self.own = own if self.own == 0 else self.own + _NEW * (own - self.own)
 
     def left(self, within: float, now: float) -> float:

@@ -58,7 +58,7 @@ from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
-from headrace.kernel.remote import with_chances
+from headrace.kernel.remote import annotated, with_chances
 from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
@@ -161,7 +161,8 @@ class _Snapshot:
                 test = None
                 if condition is not None:
                     test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
-                return left_join(ours, theirs, test, instants, budget)
+                found = left_join(ours, theirs, test, instants, budget)
+                return self.around.optional(right, found)
             case Union(branches):
                 return union([self.solutions(branch) for branch in branches], instants)
             case Minus(left, right):
@@ -189,7 +190,8 @@ class _Snapshot:
                     annotate(found, each.variable, each.aggregate, each.keys, self.expressions)
                     for each in annotations
                 ]
-                return found.with_frame(found.frame.with_columns(columns))
+                found = found.with_frame(found.frame.with_columns(columns))
+                return annotated(found, [each.keys for each in annotations])
             case OrderBy(source, keys):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 return ordered(found, keys, self.expressions)
