@@ -363,8 +363,7 @@ def test_blank_nodes_of_two_answers_are_two(
     """Labels begin anew in each answer; that they differ is no change of a mapping."""
 
     def anew(handler: Handler) -> bool:
-        asked = endpoint.seen[-1].query
-        users = [number for number in range(9) if f"<u:{number}>" in asked]
+        users = [number for number in range(9) if f"<u:{number}>" in handler.asked]
         rows = ",".join(
             f'{{"u":{{"type":"uri","value":"u:{user}"}},"n":{{"type":"bnode","value":"b{place}"}}}}'
             for place, user in enumerate(users)
