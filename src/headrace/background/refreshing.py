@@ -88,7 +88,7 @@ class Fetcher:
         config, url = self._config, self._client.admitted
         endpoint = _endpoint(service)
         try:
-            seconds = config.time_between_changes(url(endpoint))
+            seconds = config.time_between_changes(url(endpoint), service.input)
         except RefusedError as error:
             if service.silent:
                 return Habits(refused=_said(endpoint, error))
