@@ -245,3 +245,54 @@ def test_settings_that_cannot_be(settings: dict[str, str]) -> None:
     engine.stream(STREAM)
     with pytest.raises(SettingError):
         engine.register(f"SELECT * FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] {{ ?u <p:m> ?x }}")
+
+
+# -- who is refreshed -----------------------------------------------------------------------------
+
+
+def asked_users(endpoint: Endpoint, since: int) -> list[int]:
+    return [int(each.query.split("<u:")[1].split(">")[0]) for each in endpoint.seen[since:]]
+
+
+@pytest.mark.parametrize(("policy", "everyone"), [("LRU", False), ("RND", False), ("GNR", True)])
+def test_proposers(
+    endpoint: Endpoint, opened: Callable[..., Engine], policy: str, everyone: bool
+) -> None:
+    """What no window holds is refreshed by GNR only."""
+    engine = opened(refresh="bound")
+    engine.register(text_of(endpoint, f"[POLICY {policy} BUDGET 2]"))
+    for second in range(1, 12):
+        mention(engine, second, users=3)
+    asked = set(asked_users(endpoint, since=1))
+    assert asked == (set(range(8)) if everyone else {0, 1, 2})
+
+
+def test_the_least_recently_refreshed_goes_first(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    engine = opened(refresh="bound", lanes=1)
+    engine.register(text_of(endpoint, "[POLICY LRU BUDGET 1]"))
+    for second in range(1, 10):
+        mention(engine, second, users=4)
+    asked = asked_users(endpoint, since=1)
+    assert sorted(asked[:4]) == [0, 1, 2, 3]
+    assert asked[4:8] == asked[:4], "in turns"
+
+
+def test_what_many_rows_are_made_of_goes_first(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    """One evaluation, in which all mappings are as stale and leave at the same time."""
+    engine = opened(refresh="bound", lanes=1, changes=((endpoint.iri, 1.0),))
+    engine.register(text_of(endpoint, "[POLICY WBM BUDGET 1]"))
+    stream = engine.stream(STREAM)
+    stream.push("<u:7> <p:m> <x:p> .", at=500)
+    stream.push("<x:a> <x:tick> <x:b> .", at=1050)
+    engine.step()
+    for user in range(8):
+        for post in range(5 if user == 5 else 1):
+            stream.push(f"<u:{user}> <p:m> <post:{post}> .", at=6500)
+    stream.push("<x:a> <x:tick> <x:b> .", at=7050)
+    before = len(endpoint.seen)
+    engine.step()
+    assert asked_users(endpoint, since=before)[-1:] == [5]

@@ -410,6 +410,29 @@ def test_blank_nodes_of_two_services_are_two(
     assert only(engine.queries["viewed"]) == [[]]
 
 
+def test_instants_of_the_same_time_and_of_earlier_ones(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    """Without a limit each is asked for anew, in whatever order they come."""
+    engine = opened()
+    for name, contract in (("plain", ""), ("viewed", "[POLICY WBM]")):
+        asked = service(endpoint, contract)("?u <p:n> ?n")
+        engine.register(
+            f"SELECT ?u ?n WHERE {{ STREAM <{STREAM}> [RANGE 4s] {{ ?u <p:m> ?post }} {asked} }}",
+            name=name,
+            settings={"order": "arrival"},
+        )
+    for number, time in enumerate((1000, 1000, 2000, 1000, 2000)):
+        change(endpoint, 7)
+        endpoint.store.update(f"INSERT DATA {{ <u:1> <p:n> {number} }}")
+        engine.stream(STREAM).push(f"<u:1> <p:m> <post:{number}> .", at=time)
+        engine.step()
+    engine.finish()
+    plain, viewed = (only(engine.queries[name]) for name in ("plain", "viewed"))
+    assert viewed == plain
+    assert len(plain) == 5
+
+
 def test_views_are_bounded_in_rows(endpoint: Endpoint, opened: Callable[..., Engine]) -> None:
     many = "".join(f"<u:{user}> <p:many> {value} .\n" for user in range(9) for value in range(10))
     endpoint.store.load(many.encode(), ox.RdfFormat.TURTLE)

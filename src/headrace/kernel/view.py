@@ -112,6 +112,7 @@ class RemoteView:
         self.asked = False
         self.asked_for = 0
         self.turns = 1
+        self.just_asked = np.zeros(0, np.int64)
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
 
     def __len__(self) -> int:
@@ -130,6 +131,7 @@ class RemoteView:
     def begin(self) -> None:
         """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
         self.problem, self.asked, self.asked_for = None, False, 0
+        self.just_asked = np.zeros(0, np.int64)
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
         """The rows of the keys that are needed, after as many refreshes as are allowed.
@@ -244,6 +246,8 @@ class RemoteView:
             assert self.filled_at is not None, "it is whole since then"
             self._make_room(missing.height, used, habits)
             self._add(missing, self.filled_at)
+            if not self.first:  # they were asked for then, and not now
+                self.just_asked = self.just_asked[: -missing.height]
             return
         asked = missing.head(max(0, budget - self.asked_for))
         if asked.is_empty() or self.problem is not None:  # it has just failed
@@ -260,6 +264,8 @@ class RemoteView:
         if self.problem is not None or budget == 0:
             return np.zeros(0, np.int64)
         used, weights, stale = places, weight, local.refreshed[places] < now
+        if contract.is_unlimited:  # also where instants are of the same time, or come in no order
+            stale = ~np.isin(local.identity[places], self.just_asked)
         places, weight, entered = places[stale], weight[stale], entered[stale]
         if contract.is_unlimited:
             return places
@@ -317,6 +323,7 @@ class RemoteView:
         after = self._signatures(done, fetch)
         changed = np.array([before.get(each) != after.get(each) for each in done.tolist()])
         self._local.refresh(done, changed, now)
+        self.just_asked = np.concatenate([self.just_asked, self._local.identity[done]])
         self.counts.refreshed += int(done.size)
 
     def _asked(self, keys: pl.DataFrame, fetch: Fetch) -> Reply:
@@ -361,7 +368,9 @@ class RemoteView:
         """Take in new keys, whose rows follow."""
         numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
         self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
-        self._local.add(identities(keys), at)
+        added = identities(keys)
+        self._local.add(added, at)
+        self.just_asked = np.concatenate([self.just_asked, added])
 
     def _put(self, rows: pl.DataFrame) -> None:
         """Take in rows of known keys, in place of none."""
