@@ -112,8 +112,9 @@ class Remote:
         self.accuracies[at] = accuracy
         views = self.views.values()
         alerts: dict[str, str] = {}
+        own = seconds - sum(view.waited for view in views)
         for view in views:
-            problem = view.alert(accuracy, seconds, seconds - self.spent)
+            problem = view.alert(accuracy, seconds, own)
             if problem is not None:
                 alerts[view.endpoint] = problem
         self.standing = Contracted(

@@ -112,6 +112,7 @@ class RemoteView:
         self.asked = False
         self.asked_for = 0
         self.turns = 1
+        self.waited = 0.0
         self.just_asked = np.zeros(0, np.int64)
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
 
@@ -131,7 +132,7 @@ class RemoteView:
     def begin(self) -> None:
         """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
         self.problem, self.asked, self.asked_for = None, False, 0
-        self.just_asked = np.zeros(0, np.int64)
+        self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
         """The rows of the keys that are needed, after as many refreshes as are allowed.
@@ -203,7 +204,9 @@ class RemoteView:
             return
         if self.contract.limits.requests == 0 and not self.first:
             return
-        filling = fetch.everything(self.contract.service, self.scope, self._within(fetch))
+        within, began = self._within(fetch), fetch.clock()
+        filling = fetch.everything(self.contract.service, self.scope, within)
+        self._waited(fetch.clock() - began, within)
         self.counts.requests += filling.requests
         self.problem = filling.problem
         if filling.too_many:
@@ -328,14 +331,19 @@ class RemoteView:
 
     def _asked(self, keys: pl.DataFrame, fetch: Fetch) -> Reply:
         scope = f"{self.scope}-{self.counts.requests}"
-        service = self.contract.service
-        reply = fetch.some(service, self.contract.keys, keys, self._within(fetch), scope)
+        service, within, began = self.contract.service, self._within(fetch), fetch.clock()
+        reply = fetch.some(service, self.contract.keys, keys, within, scope)
+        self._waited(fetch.clock() - began, within)
         self.asked_for += keys.height
         self.counts.requests += reply.requests
         self.pacing.saw(reply)
         if reply.problem is not None:
             self.problem = reply.problem
         return reply
+
+    def _waited(self, seconds: float, within: float | None) -> None:
+        """Take note of a wait; what it was too long is time that evaluations need besides."""
+        self.waited += seconds if within is None else min(seconds, within)
 
     def alert(self, accuracy: float, seconds: float, own: float) -> str | None:
         """Why the contract is not met; None if it is.
