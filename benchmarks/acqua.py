@@ -33,7 +33,6 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from _endpoint import latency
 
 from headrace.freshness.accuracy import estimated
 from headrace.freshness.election import Oracle, elected
@@ -452,6 +451,8 @@ def drift(seeds: range) -> dict[str, Any]:
 
 def bounds(_seeds: range) -> dict[str, Any]:
     """How long evaluations take beside an endpoint on loopback that takes its time."""
+    from _endpoint import latency  # noqa: PLC0415 - no other part needs an engine
+
     found = []
     for delay in DELAYS:
         for refresh in ("blocks", "bound"):
