@@ -14,21 +14,22 @@ The paper's Twitter data are not public, so this is a replay of what it says of 
 Accuracy is the share of an evaluation's rows whose count is the endpoint's; a run's is the mean of
 its evaluations. Variants: each count has a phase of its own, at random; changes come by chance
 (Poisson). How rates are learned that drift is seen over twelve hours, after the first three of
-which the times between changes are dealt anew.
+which the times between changes are dealt anew. How long evaluations take is seen beside an endpoint
+on loopback that takes 5, 50 and 500 milliseconds for each request (_endpoint.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,11 @@ SKEW: Final = 0.5
 SHORTEST, LONGEST = 1 * MINUTE, 250 * MINUTE
 BUDGETS: Final = (3, 5, 10)
 ENOUGH: Final = 0.8
+DELAYS: Final = (0.005, 0.05, 0.5)
+WITHIN: Final = 0.2
+REFRESHES: Final = 20
+TIMED: Final = 200
+SHOWN: Final = ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]
 NEVER: Final = -1
 
 PERIODIC, PHASES, POISSON, DRIFT = "periodic", "random phases", "Poisson", "drift"
@@ -378,36 +384,58 @@ def draw(path: Path, seeds: Sequence[int]) -> None:
     figure.savefig(path, dpi=110)
 
 
-def main() -> None:
-    """Print the tables, and write and draw them where asked."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--json", type=Path)
-    options.add_argument("--plot", type=Path, help="an SVG or a PNG; needs matplotlib")
-    options.add_argument("--seeds", type=int, default=20)
-    asked = options.parse_args()
-    seeds = range(asked.seeds)
+# -- the parts of the benchmark -------------------------------------------------------------------
+
+Part: TypeAlias = Callable[[range], dict[str, Any]]
+
+
+def tables(seeds: range) -> dict[str, Any]:
+    """Tables 1 and 2, and whether their orders hold."""
     sizes = [float(run(seed, "WST", 0).sizes.mean()) for seed in seeds]
     print(
         f"candidates: {fmean(sizes):.1f} on average, {min(sizes):.1f} to {max(sizes):.1f} by seed"
     )
     periodic = figures(seeds, PERIODIC, list(POLICIES))
     print("accuracy, mean ± deviation over seeds (in brackets the paper's, synthetic data)")
-    for policies in (list(PAPER)[:6], ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]):
+    for policies in (list(PAPER)[:6], SHOWN):
         print(*table(periodic, policies), sep="\n")
     said = orders(periodic)
     for claim, holds in said.items():
         print(f"{'yes' if holds else 'NO ':3}  {claim}")
-    variants: dict[str, Figures] = {}
+    return {"candidates": fmean(sizes), "accuracy": _listed(periodic), "orders": said}
+
+
+def variants(seeds: range) -> dict[str, Any]:
+    """The same where changes cannot be foretold."""
+    found: dict[str, Any] = {}
     for process in (PHASES, POISSON):
-        shown = ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]
-        variants[process] = figures(seeds, process, shown)
+        some = figures(seeds, process, SHOWN)
         print(f"the same with {process}")
-        print(*table(variants[process], shown), sep="\n")
+        print(*table(some, SHOWN), sep="\n")
+        found[process] = _listed(some)
+    return {"variants": found}
+
+
+def _listed(found: Figures) -> list[dict[str, Any]]:
+    return [
+        {"policy": each.policy, "budget": each.budget, "process": each.process}
+        | {"mean": each.mean, "deviation": each.deviation}
+        for each in found.values()
+    ]
+
+
+def requests(seeds: range) -> dict[str, Any]:
+    """How many fewer requests there are, and how far estimates are right."""
     budget, accuracy, times = saved(seeds)
     print(f"requests: {times:.1f}x fewer at accuracy {accuracy:.3f} (WBM, budget {budget})")
     errors = estimates(seeds)
     shown_errors = ", ".join(f"{name} {each:.3f}" for name, each in errors.items())
     print(f"mean absolute error of estimated accuracy: {shown_errors}")
+    return {"saved": {"budget": budget, "accuracy": accuracy, "times": times}, "estimates": errors}
+
+
+def drift(seeds: range) -> dict[str, Any]:
+    """Rates that are learned against those that are believed."""
     print("WBM with fixed rates, rates that are learned from the declared ones, and from none")
     rows = learned(seeds)
     for row in rows:
@@ -418,20 +446,45 @@ def main() -> None:
             f" {row['error of fixed']:.3f} {row['error of learned']:.3f}"
             f" {row['error of undeclared']:.3f}"
         )
+    return {"learned": rows}
+
+
+def bounds(_seeds: range) -> dict[str, Any]:
+    """How long evaluations take beside an endpoint on loopback that takes its time."""
+    from _endpoint import latency  # noqa: PLC0415 - no other part needs an engine
+
+    found = []
+    for delay in DELAYS:
+        for refresh in ("blocks", "bound"):
+            each = latency(delay, WITHIN, REFRESHES, TIMED, refresh)
+            print(each, flush=True)
+            found.append(asdict(each))
+    return {"latency": found}
+
+
+PARTS: Final[dict[str, Part]] = {
+    "tables": tables,
+    "variants": variants,
+    "requests": requests,
+    "drift": drift,
+    "latency": bounds,
+}
+
+
+def main() -> None:
+    """Print the tables, and write and draw them where asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--json", type=Path)
+    options.add_argument("--plot", type=Path, help="an SVG or a PNG; needs matplotlib")
+    options.add_argument("--seeds", type=int, default=20)
+    options.add_argument("--first", type=int, default=0, help="the first of the seeds")
+    options.add_argument("--only", choices=list(PARTS), action="append", help="a part of it")
+    asked = options.parse_args()
+    seeds = range(asked.first, asked.first + asked.seeds)
+    content: dict[str, Any] = {}
+    for name in asked.only or PARTS:
+        content |= PARTS[name](seeds)
     if asked.json:
-        content = {
-            "candidates": fmean(sizes),
-            "accuracy": [
-                {"policy": each.policy, "budget": each.budget, "process": each.process}
-                | {"mean": each.mean, "deviation": each.deviation}
-                for some in (periodic, *variants.values())
-                for each in some.values()
-            ],
-            "orders": said,
-            "saved": {"budget": budget, "accuracy": accuracy, "times": times},
-            "estimates": errors,
-            "learned": rows,
-        }
         asked.json.write_text(json.dumps(content, indent=2) + "\n")
     if asked.plot:
         draw(asked.plot, seeds)

@@ -67,6 +67,9 @@ ServicePrivate = Annotated[
     list[str] | None,
     typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
 ]
+ServiceDescription = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE", help="How often endpoints change, in VoID.")
+]
 Schema = Annotated[
     list[str] | None,
     typer.Option("--schema", metavar="[IRI=]FILE", help="A schema, by its name; repeatable."),
@@ -258,16 +261,17 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     settings: Settings = None,
     service_allow: ServiceAllow = None,
     service_private: ServicePrivate = None,
+    service_description: ServiceDescription = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
     ] = None,
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
-    from headrace.background.config import ServiceConfig  # noqa: PLC0415
     from headrace.launching import RunnerKind  # noqa: PLC0415
     from headrace.options import (  # noqa: PLC0415
         named_file,
         parsed_query,
+        services_of,
         settings_of,
         streams_of,
     )
@@ -280,7 +284,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             streams_of(stream or []),
             [named_file(each) for each in static or []],
             settings_of(settings or []),
-            ServiceConfig(allow=tuple(service_allow or ()), private=tuple(service_private or ())),
+            services_of(service_allow, service_private, service_description),
             timeout,
             out or ["-"],
             late,
@@ -356,14 +360,11 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
-    from headrace.background.config import ServiceConfig  # noqa: PLC0415
-    from headrace.options import named_file, parsed_query  # noqa: PLC0415
+    from headrace.options import named_file, parsed_query, services_of  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(text, None, None)
-        services = ServiceConfig(
-            allow=tuple(service_allow or ()), private=tuple(service_private or ())
-        )
+        services = services_of(service_allow, service_private)
         schemas = [named_file(each) for each in schema or []]
         answered, problems = ask(parsed, data or [], graph or [], services, timeout, schemas)
         typer.echo(written(answered, output), nl=False)

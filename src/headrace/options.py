@@ -13,6 +13,7 @@ from headrace.dialects import EXTENSIONS, Parsed, parse
 from headrace.errors import QueryError, SettingError
 
 if TYPE_CHECKING:
+    from headrace.background.config import ServiceConfig
     from headrace.schemas import Schemas
 
 
@@ -44,6 +45,20 @@ def named_file(text: str) -> tuple[str | None, Path]:
         return None, Path(text)
     name, _, file = text.rpartition("=")
     return name.removeprefix("<").removesuffix(">"), Path(file)
+
+
+def services_of(
+    allow: list[str] | None, private: list[str] | None, descriptions: list[Path] | None = None
+) -> ServiceConfig:
+    """Which endpoints SERVICE may ask, and what is declared of them."""
+    from headrace.background.config import ServiceConfig  # noqa: PLC0415 - it takes time to load
+    from headrace.background.descriptions import described  # noqa: PLC0415 - likewise
+
+    return ServiceConfig(
+        allow=tuple(allow or ()),
+        private=tuple(private or ()),
+        described=described(*(descriptions or ())),
+    )
 
 
 def unsupported(parsed: Parsed) -> str | None:

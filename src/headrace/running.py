@@ -167,6 +167,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         seed = None if job.static_cache is None else job.cache(job.static_cache).seed()
         deployment = stack.enter_context(open_deployment(directory, seed))
         engine = prepared(job, deployment.seed)
+        stack.callback(engine.static.close)
         static = StaticFiles(
             [StaticFile(path, graph) for graph, path in job.static],
             job.cache(deployment.layout.static),

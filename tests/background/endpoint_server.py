@@ -62,7 +62,10 @@ class Handler(BaseHTTPRequestHandler):
     """Answers queries by GET and POST, in JSON or XML."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or each answer waits for the acknowledgement of its head
     server: Endpoint
+    asked: str
+    """The query of this request."""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Stay quiet."""
@@ -80,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         parameters = parse_qs(form)
-        text = parameters.get("query", [""])[0]
+        text = self.asked = parameters.get("query", [""])[0]
         path = urlsplit(self.path).path
         self.server.seen.append(Seen(self.command, path, text, dict(self.headers), parameters))
         fault = self.server.faults.pop(0) if self.server.faults else self.server.always

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pyoxigraph as ox
 import pytest
 
@@ -306,36 +305,33 @@ def test_optional_and_filters(endpoint: Endpoint) -> None:
 # -- time -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("delay", "within", "refreshes"), [(0.005, 0.3, True), (0.05, 0.3, True), (0.5, 0.3, False)]
-)
-def test_the_latency_bound_holds(
-    endpoint: Endpoint, delay: float, within: float, refreshes: bool
+@pytest.mark.parametrize(("delay", "refreshes"), [(0.005, True), (0.05, True), (0.5, False)])
+def test_what_does_not_fit_into_the_time_is_not_refreshed(
+    endpoint: Endpoint, delay: float, refreshes: bool
 ) -> None:
+    """That evaluations end in time is seen by `headrace bench acqua`, and by another clock."""
+
     def slow(_handler: Handler) -> bool:
         time.sleep(delay)
         return False
 
     endpoint.always = slow
     engine = engine_for(endpoint, refresh="bound")
-    query = engine.register(text_for(endpoint, f"[WITHIN {int(within * 1000)}ms POLICY LRU]"))
-    took: list[float] = []
-    stream = engine.stream(STREAM)
-    for second in range(1, 31):
+    query = engine.register(text_for(endpoint, "[WITHIN 400ms POLICY LRU BUDGET 5]"))
+    stream, counts = engine.stream(STREAM), list[int]()
+    for second in range(1, 21):
         for user in range(USERS):
             stream.push(f"<u:{user}> <p:mentioned> <x:post> .", at=1000 * second - 900 + user)
         stream.push("<x:a> <x:tick> <x:b> .", at=1000 * second + 50)
-        began = time.perf_counter()
+        before = len(endpoint.seen)
         engine.step()
-        took.append(time.perf_counter() - began)
-    slack = 0.15  # the machine may be busy with something else
-    assert np.quantile(took, 0.9) <= within + slack
-    assert float(np.median(took)) <= within
+        counts.append(len(endpoint.seen) - before)
+    assert max(counts[1:]) <= 5
     found = list(query.results())
-    assert len(found) >= 30
+    assert len(found) >= 20
     assert all(each.error is None for each in found)
     refreshed = engine.runner.kernel.contracted()["q1"].refreshed
-    assert (refreshed > 10) == refreshes
+    assert bool(refreshed) == refreshes
     if not refreshes:
         assert found[-1].accuracy is not None
         assert found[-1].accuracy < 1

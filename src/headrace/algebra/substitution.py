@@ -38,8 +38,8 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.scope import possible
-from headrace.algebra.walk import rewritten
+from headrace.algebra.scope import certain, mentioned, possible
+from headrace.algebra.walk import parts, rewritten
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_BOOLEAN
 
@@ -101,6 +101,33 @@ def substituted(operator: Operator, bindings: Bindings) -> Operator:
             return _joined(operator, bindings)
         case _:
             assert_never(operator)
+
+
+def is_substitutable(operator: Operator, variables: frozenset[Variable]) -> bool:
+    """Whether values in the place of variables give what a join with these values gives.
+
+    They do not where a group sees a variable that it does not bind itself: a FILTER in it would
+    see a value, an OPTIONAL in it would meet less, and a MINUS would share nothing any more.
+    """
+    match operator:
+        case Bgp(patterns):  # a path of length zero is one of any value, in the data or not
+            return all(isinstance(each, TriplePattern) for each in patterns)
+        case Join(left, right):
+            return all(is_substitutable(each, variables) for each in (left, right))
+        case Union(branches):
+            return all(is_substitutable(each, variables) for each in branches)
+        case Graph(name, source):
+            return name not in variables and is_substitutable(source, variables)
+        case Filter(condition, source):
+            plain = not any(isinstance(each, Exists) for each in parts(condition))
+            seen = mentioned(condition) & variables
+            return plain and seen <= certain(source) and is_substitutable(source, variables)
+        case LeftJoin(left, right, condition):
+            seen = variables & (possible(right) | (mentioned(condition) if condition else set()))
+            both = all(is_substitutable(each, variables) for each in (left, right))
+            return both and seen <= certain(left)
+        case _:
+            return False
 
 
 def _joined(operator: Operator, bindings: Bindings) -> Operator:

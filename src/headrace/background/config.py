@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from headrace.algebra.operators import Operator
 from headrace.background.addresses import Network, parse_networks
+from headrace.background.descriptions import Dynamics, time_between_changes
 from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import SettingError
 
@@ -83,6 +85,8 @@ class ServiceConfig:
         lanes: how many such requests are in flight at once.
         changes: seconds between two changes of a mapping, where they are known, by prefixes of
             endpoints.
+        described: the same as descriptions of datasets declare it (`descriptions.described`);
+            `changes` goes before.
     """
 
     allow: tuple[str, ...] = ()
@@ -103,6 +107,7 @@ class ServiceConfig:
     refresh: str = "auto"
     lanes: int = 4
     changes: tuple[tuple[str, float], ...] = ()
+    described: tuple[Dynamics, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could never work."""
@@ -148,14 +153,19 @@ class ServiceConfig:
         ]
         return max(fitting, key=lambda each: each[0])[1] if fitting else None
 
-    def time_between_changes(self, endpoint: Url) -> float | None:
-        """Seconds between changes of a mapping of an endpoint: those of its longest prefix."""
+    def time_between_changes(self, endpoint: Url, pattern: Operator) -> float | None:
+        """Seconds between changes of a mapping, if somebody has declared them.
+
+        Those of the longest prefix of its endpoint, or else what is described of that.
+        """
         fitting = [
             (len(str(prefix)), seconds)
             for each, seconds in self.changes
             if (prefix := normal(each)).covers(endpoint)
         ]
-        return max(fitting)[1] if fitting else None
+        if fitting:
+            return max(fitting)[1]
+        return time_between_changes(self.described, endpoint, pattern)
 
     def networks(self) -> tuple[Network, ...]:
         """The private networks that may be connected to."""

@@ -15,7 +15,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Operator, Service, Slice, Values
 from headrace.algebra.scope import possible_in_order
-from headrace.algebra.substitution import substituted
+from headrace.algebra.substitution import is_substitutable, substituted
 from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
@@ -28,7 +28,8 @@ from headrace.kernel.columns import column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import InstantError
 from headrace.kernel.fetching import Filling, Habits, Reply
-from headrace.rdf.scopes import Scope
+from headrace.kernel.values import KIND, Kind
+from headrace.rdf.scopes import UNSCOPED, Scope
 from headrace.rdf.terms import Iri, Term
 from headrace.results.table import Row, Table
 
@@ -46,6 +47,7 @@ class _Request:
     text: str
     places: Sequence[int]
     given: Keys | None = None
+    scope: Scope = UNSCOPED
     started: float | None = None
     ended: float | None = None
     future: Future[Table] = field(default_factory=Future)
@@ -86,17 +88,20 @@ class Fetcher:
         config, url = self._config, self._client.admitted
         endpoint = _endpoint(service)
         try:
-            seconds = config.time_between_changes(url(endpoint))
+            seconds = config.time_between_changes(url(endpoint), service.input)
         except RefusedError as error:
+            if service.silent:
+                return Habits(refused=_said(endpoint, error))
             raise InstantError(str(error)) from error
         expected = None if seconds is None else int(seconds * _MILLION)
-        return Habits(config.view, config.fill == "whole", config.lanes, config.block, expected)
+        whole = config.fill == "whole"
+        return Habits(config.view, whole, config.lanes, config.block, expected, config.rows)
 
     # -- everything ----------------------------------------------------------------------------
 
-    def everything(self, service: Service, query: str, within: float | None) -> Filling:
-        """All solutions; asked for once, and waited for so many seconds."""
-        endpoint, key = _endpoint(service), (query, service)
+    def everything(self, service: Service, scope: str, within: float | None) -> Filling:
+        """All solutions; asked for once for each scope, and waited for so many seconds."""
+        endpoint, key = _endpoint(service), (scope, service)
         breaker = self._breaker(endpoint)
         most = min(self._config.view, self._config.rows)
         requests = 0
@@ -106,7 +111,7 @@ class Fetcher:
                 return Filling(problem=refused)
             text = query_text(Slice(service.input, 0, most))
             self._fillings[key] = self._submit(
-                lambda: self._client.select(endpoint, text, scope=Scope("view"), once=True)
+                lambda: self._client.select(endpoint, text, scope=Scope(scope), once=True)
             )
             requests = 1
         future = self._fillings[key]
@@ -127,6 +132,14 @@ class Fetcher:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
 
+    def without_blank_nodes(self, rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+        """Some columns of rows, with the same number in the place of every blank node."""
+        kinds = {name: self._dictionary.values_of(rows[name])[KIND] for name in names}
+        return rows.with_columns(
+            pl.when(kinds[name] == Kind.BLANK).then(0).otherwise(pl.col(name)).alias(name)
+            for name in names
+        )
+
     # -- some keys -----------------------------------------------------------------------------
 
     def some(
@@ -135,6 +148,7 @@ class Fetcher:
         keys: tuple[Variable, ...],
         asked: pl.DataFrame,
         within: float | None,
+        scope: str,
     ) -> Reply:
         """The solutions of some keys, whatever is there after so many seconds."""
         endpoint = _endpoint(service)
@@ -151,7 +165,8 @@ class Fetcher:
         if breaker.probes and requests:
             requests = requests[:1]
         until = None if within is None else self._clock() + within
-        for request in requests:
+        for number, request in enumerate(requests):
+            request.scope = Scope(f"{scope}-{number}")
             request.future = self._submit(partial(self._sent, endpoint, request, until))
         wait([each.future for each in requests], timeout=within)
         return self._reply(endpoint, keys, variables, terms, requests, size)
@@ -165,7 +180,7 @@ class Fetcher:
     ) -> Iterator[_Request]:
         """A term that means nothing elsewhere, such as a blank node, is not asked for."""
         asked = [place for place, key in enumerate(terms) if all(map(is_writable, key))]
-        if size == 1:
+        if size == 1 and is_substitutable(pattern, frozenset(keys)):
             for place in asked:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
                 yield _Request(query_text(bound), [place], terms[place])
@@ -186,7 +201,7 @@ class Fetcher:
         left = None if until is None else until - now
         try:
             return self._client.select(
-                endpoint, request.text, scope=Scope("view"), within=left, once=True
+                endpoint, request.text, scope=request.scope, within=left, once=True
             )
         finally:
             request.ended = self._clock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import polars as pl
 
@@ -76,13 +77,16 @@ class Services:
         return self._solutions(table)
 
     def _table(self, endpoint: Iri, pattern: Operator, bindings: Table | None) -> Table:
+        # What two services of a query call by the same label are two nodes.
+        digest = blake2b(f"{endpoint} {pattern!r}".encode(), digest_size=8).hexdigest()
+        scope = f"service-{digest}"
         if bindings is None or self.ways is None:
-            return self.client.solutions(endpoint, pattern, bindings)
+            return self.client.solutions(endpoint, pattern, bindings, scope=scope)
 
         def ask(way: Way) -> Table:
             sent = None if way is Way.HASH and bindings.rows else bindings
             size = 1 if way is Way.NESTED else None
-            return self.client.solutions(endpoint, pattern, sent, block=size)
+            return self.client.solutions(endpoint, pattern, sent, scope=scope, block=size)
 
         requests = -(-len(bindings.rows) // self.client.block)
         return self.ways.asked(endpoint, pattern, requests, ask)

@@ -157,6 +157,7 @@ class _Evaluation:
     def _answers(self, start: int, stop: int) -> pl.DataFrame:
         """The answers at a run of instants, which are numbered from 0."""
         plan, around = self.held.plan, self.around
+        began = 0.0 if around.fetch is None else around.fetch.clock()
         windows = self.held.windows(start, stop)
         static = active_data(plan.query.dataset, around.static, around.dictionary)
         pairs = zip(plan.windows, windows, strict=True)
@@ -166,13 +167,13 @@ class _Evaluation:
         if self.remote is None:
             found = evaluate(plan.pattern, data_of(seen, static), surroundings)
         else:
-            found = self._viewed(self.remote, start, data_of(seen, static), surroundings)
+            found = self._viewed(self.remote, start, began, data_of(seen, static), surroundings)
         instants = range(len(surroundings.instants))
         frame = answer_frame(plan.query, found, instants, around.dictionary)
         return told_apart(frame, len(plan.members)) if plan.members else frame
 
     def _viewed(
-        self, remote: Remote, start: int, data: Data, surroundings: Surroundings
+        self, remote: Remote, start: int, began: float, data: Data, surroundings: Surroundings
     ) -> Solutions:
         """The solutions at an instant, with local views in the place of endpoints."""
         instants, fetch = self.held.instants, self.around.fetch
@@ -183,8 +184,9 @@ class _Evaluation:
         def viewed(service: Service, solutions: Solutions) -> Solutions:
             return remote.solutions(service, solutions, windows, now, fetch)
 
-        began = fetch.clock()
-        found = evaluate(self.held.plan.pattern, data, replace(surroundings, viewed=viewed))
+        remote.begin()
+        around = replace(surroundings, viewed=viewed, doubted=remote.doubted)
+        found = evaluate(self.held.plan.pattern, data, around)
         remote.answered((now, int(instants.seqs[start])), found, fetch.clock() - began)
         return found
 

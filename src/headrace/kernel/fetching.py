@@ -62,6 +62,8 @@ class Habits:
         block: how many keys one request asks for.
         expected: microseconds between changes of a mapping of which nothing is known; None is ten
             times the slide of the window.
+        rows: how many rows a view may hold.
+        refused: why the endpoint is never asked, where the query bears that (SILENT).
     """
 
     most: int = 100_000
@@ -69,6 +71,8 @@ class Habits:
     lanes: int = 4
     block: int = 50
     expected: int | None = None
+    rows: int = 100_000
+    refused: str | None = None
 
 
 class Fetch(Protocol):
@@ -80,8 +84,11 @@ class Fetch(Protocol):
     def habits(self, service: Service) -> Habits:
         """What the deployment says of the view of a service."""
 
-    def everything(self, service: Service, query: str, within: float | None) -> Filling:
-        """All solutions; asked for once, and waited for so many seconds."""
+    def everything(self, service: Service, scope: str, within: float | None) -> Filling:
+        """All solutions; asked for once for each scope, and waited for so many seconds."""
+
+    def without_blank_nodes(self, rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+        """Some columns of rows, with the same number in the place of every blank node."""
 
     def some(
         self,
@@ -89,5 +96,14 @@ class Fetch(Protocol):
         keys: tuple[Variable, ...],
         asked: pl.DataFrame,
         within: float | None,
+        scope: str,
     ) -> Reply:
-        """The solutions of some keys, whatever is there after so many seconds."""
+        """The solutions of some keys, whatever is there after so many seconds.
+
+        Args:
+            service: whose.
+            keys: the variables of the keys.
+            asked: the keys.
+            within: seconds; None waits as long as the deployment allows.
+            scope: what tells blank nodes of these answers from those of any others.
+        """

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import polars as pl
 
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import INSTANT
+from headrace.kernel.columns import CHANCE, INSTANT
 from headrace.kernel.solutions import Solutions, complete
 
 _ROW = "?_:.row"  # named as a variable, so that it is carried along like one
@@ -69,10 +69,18 @@ def _all_columns(*parts: Solutions) -> list[str]:
 
 
 def _latest(joined: pl.DataFrame, stamps: list[str]) -> pl.DataFrame:
-    """A join in which a variable that both sides bound has the later of its times."""
+    """A join in which a variable that both sides bound has the later of its times.
+
+    Of two chances that come from the same view, the smaller one counts.
+    """
     if not stamps:
         return joined
-    later = [pl.max_horizontal(name, f"{name}{_TOO}").alias(name) for name in stamps]
+    later = [
+        (pl.min_horizontal if name.startswith(CHANCE) else pl.max_horizontal)(
+            name, f"{name}{_TOO}"
+        ).alias(name)
+        for name in stamps
+    ]
     return joined.with_columns(later).drop([f"{name}{_TOO}" for name in stamps])
 
 

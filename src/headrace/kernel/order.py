@@ -17,7 +17,7 @@ from headrace.functions.ordering import order_key, value_key
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
-from headrace.kernel.solutions import Solutions
+from headrace.kernel.solutions import Solutions, together
 from headrace.kernel.values import KIND, NUMBER, Kind
 
 _RANK = "rank"
@@ -107,10 +107,14 @@ def _quick_ranks(ids: pl.Series, distinct: pl.Series, dictionary: Dictionary) ->
 
 def distinct(solutions: Solutions) -> Solutions:
     """Every solution of an instant once, in the order in which it first stands."""
-    names = [*solutions.key, *solutions.names]
+    names, frame = [*solutions.key, *solutions.names], solutions.frame
     if not names:
-        return solutions.with_frame(solutions.frame.head(1))
-    return solutions.with_frame(solutions.frame.unique(subset=names, maintain_order=True))
+        return solutions.with_frame(frame.head(1))
+    if solutions.chances:  # a solution is right if it is so in the likeliest way it came by
+        surest = together(solutions.chances).arg_max()
+        best = [pl.col(each).get(surest).over(names) for each in solutions.chances]
+        frame = frame.with_columns(best)
+    return solutions.with_frame(frame.unique(subset=names, maintain_order=True))
 
 
 def sliced(

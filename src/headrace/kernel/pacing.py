@@ -13,6 +13,12 @@ _NEW: Final = 0.25
 """How much the latest request or evaluation counts."""
 _CAUTION: Final = 2.0
 """So many mean deviations longer than the mean a request is expected to take."""
+_LONGER: Final = 4.0
+"""The same of what an evaluation takes besides."""
+_UNKNOWN: Final = 0.25
+"""What share of its time an evaluation is taken to need, while nothing is known."""
+_SLACK: Final = 0.05
+"""What share of its time is for whatever comes before and after."""
 _TRY_AGAIN: Final = 8
 """After so many evaluations in which no request fitted, one is tried all the same."""
 
@@ -25,35 +31,44 @@ class Pacing:
         mean: seconds of a request; None if none was answered yet.
         deviation: how far single ones are from it.
         batch: how many mappings a request asks for.
-        own: seconds that an evaluation takes besides its requests.
+        own: seconds that an evaluation takes besides its requests; None before the first.
+        spread: how far single ones are from it.
         starved: in how many evaluations on end no request fitted.
     """
 
     mean: float | None = None
     deviation: float = 0.0
     batch: int = 1
-    own: float = 0.0
+    own: float | None = None
+    spread: float = 0.0
     starved: int = 0
     began: float = 0.0
-    spent: float = 0.0
 
-    def begin(self, now: float) -> None:
-        """An evaluation turns to its endpoint."""
-        self.began = now
-        self.spent = 0.0
+    def begin(self, now: float, spent: float = 0.0) -> None:
+        """An evaluation turns to an endpoint, and has spent some seconds on others before."""
+        self.began = now - spent
 
-    def fetched(self, now: float) -> None:
-        """It has got what it gets."""
-        self.spent = now - self.began
-
-    def evaluated(self, seconds: float) -> None:
-        """It is over, and has taken so long altogether."""
-        own = max(0.0, seconds - self.spent)
-        self.own = own if self.own == 0 else self.own + _NEW * (own - self.own)
+    def evaluated(self, own: float) -> None:
+        """It is over, and has taken so many seconds besides its requests."""
+        own = max(0.0, own)
+        if self.own is None:
+            self.own, self.spread = own, own / 2
+        else:
+            away = own - self.own
+            self.own += _NEW * away
+            self.spread += _NEW * (abs(away) - self.spread)
 
     def left(self, within: float, now: float) -> float:
-        """Seconds that are left for requests."""
-        return max(0.0, within - self.own * (1 + _NEW) - (now - self.began))
+        """Seconds that are left for requests.
+
+        What an evaluation takes besides is kept for it, and more than it takes on average, because
+        it is the longest that must be in time.
+
+        >>> round(Pacing(own=0.01, spread=0.005).left(0.2, 0.0), 3)
+        0.16
+        """
+        reserved = _UNKNOWN * within if self.own is None else self.own + _LONGER * self.spread
+        return max(0.0, within * (1 - _SLACK) - reserved - (now - self.began))
 
     def saw(self, reply: Reply) -> None:
         """Learn how long requests take; one that was given up took at least that long."""
@@ -81,6 +96,9 @@ class Pacing:
         if rounds:
             self.starved = 0
             return rounds * lanes * self.batch
+        if self.mean <= left:  # it probably fits, and tells more of how long requests take
+            self.starved = 0
+            return 1
         self.starved += 1
         if self.starved < _TRY_AGAIN:
             return 0
@@ -94,6 +112,7 @@ class Pacing:
             "deviation": self.deviation,
             "batch": self.batch,
             "own": self.own,
+            "spread": self.spread,
             "starved": self.starved,
         }
 
@@ -101,5 +120,10 @@ class Pacing:
     def recalled(cls, state: Mapping[str, Any]) -> Pacing:
         """What another process has known."""
         return cls(
-            state["mean"], state["deviation"], state["batch"], state["own"], state["starved"]
+            state["mean"],
+            state["deviation"],
+            state["batch"],
+            state["own"],
+            state.get("spread", 0.0),
+            state["starved"],
         )

@@ -60,7 +60,7 @@ from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
-from headrace.kernel.remote import with_chances
+from headrace.kernel.remote import annotated, with_chances
 from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
@@ -189,7 +189,8 @@ class _Snapshot:
                     annotate(found, each.variable, each.aggregate, each.keys, self.expressions)
                     for each in annotations
                 ]
-                return found.with_frame(found.frame.with_columns(columns))
+                found = found.with_frame(found.frame.with_columns(columns))
+                return annotated(found, [each.keys for each in annotations])
             case OrderBy(source, keys):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 return ordered(found, keys, self.expressions)
@@ -255,14 +256,12 @@ class _Snapshot:
         """OPTIONAL; a service on its right side is asked only for what fits the left."""
         right, condition = operator.right, operator.condition
         ours = self._timely(self.solutions(operator.left), condition)
-        if isinstance(right, Service):
-            theirs = self.around.remote(right, ours)
-        else:
-            theirs = self.solutions(right)
+        theirs = self._right(right, ours)
         test = None
         if condition is not None:
             test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
-        return left_join(ours, theirs, test, self.around.instants, self.around.budget)
+        found = left_join(ours, theirs, test, self.around.instants, self.around.budget)
+        return self.around.optional(right, found)
 
     def _chain(self, operator: Join, conditions: tuple[Expression, ...]) -> Solutions:
         """A chain of joins, in whatever order is good; what is static is joined beforehand.

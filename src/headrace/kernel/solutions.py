@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.kernel.columns import CHANCE, INSTANT, STAMP, column
 from headrace.planning.limits import Limit
+
+_MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,15 @@ class Solutions:
             return self
         every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
         return Solutions(every.join(self.frame.drop(INSTANT), how="cross"), keyed=True)
+
+
+def together(chances: Sequence[str]) -> pl.Expr:
+    """How likely all remote data of a solution are fresh, from 0 to 1."""
+    return pl.fold(
+        pl.lit(1.0),
+        lambda found, each: found * (each.fill_null(_MILLION) / _MILLION),
+        [pl.col(each) for each in chances],
+    )
 
 
 def unit() -> Solutions:

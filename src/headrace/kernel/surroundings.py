@@ -59,6 +59,7 @@ class Surroundings:
         apart: what has solutions of several queries, if some are evaluated as one.
         chooses: whether filters that may be dear wait for joins where that costs less.
         viewed: how a SERVICE under a budget is answered, from a local view of it.
+        doubted: adds to what OPTIONAL has found how far what is not in such a view can be trusted.
     """
 
     dictionary: Dictionary
@@ -77,12 +78,19 @@ class Surroundings:
     apart: Apart | None = None
     chooses: bool = False
     viewed: CallService | None = None
+    doubted: CallService | None = None
 
     def remote(self, service: Service, solutions: Solutions) -> Solutions:
         """The solutions of a SERVICE that fit some solutions."""
         if service.budget is None or self.viewed is None:
             return self.service(service, solutions)
         return self.viewed(service, solutions)
+
+    def optional(self, right: Operator, found: Solutions) -> Solutions:
+        """What OPTIONAL has found; where a local view has nothing, that may be wrong too."""
+        if self.doubted is None or not isinstance(right, Service) or right.budget is None:
+            return found
+        return self.doubted(right, found)
 
     @property
     def whole(self) -> Collection[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -31,6 +32,7 @@ _MILLION: Final = 1_000_000
 _SLIDES: Final = 10
 """In so many slides of its window a mapping changes once, while nothing is known of it."""
 _PRIME: Final = 0x9E3779B97F4A7C15
+_LEAST: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class RemoteView:
     def __init__(self, contract: Contract, query: str) -> None:
         """Begin with nothing in it."""
         self.contract = contract
-        self.query = query
+        self.scope = f"view-{_digest(f'{query} {contract.service!r}')}"
         self.names = [column(each) for each in contract.keys]
         inner = possible_in_order(contract.service.input)
         self.columns = [column(each) for each in inner if not each.is_anonymous]
@@ -107,6 +109,12 @@ class RemoteView:
         self.problem: str | None = None
         self.accuracy = 1.0
         self.first = True
+        self.asked = False
+        self.asked_for = 0
+        self.turns = 1
+        self.waited = 0.0
+        self.just_asked = np.zeros(0, np.int64)
+        self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
 
     def __len__(self) -> int:
         """How many mappings there are."""
@@ -121,39 +129,71 @@ class RemoteView:
 
     # -- an evaluation -------------------------------------------------------------------------
 
-    def maintained(self, used: Used, now: int, fetch: Fetch) -> pl.DataFrame:
-        """The rows of the keys that are needed, after as many refreshes as are allowed."""
+    def begin(self) -> None:
+        """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
+        self.problem, self.asked, self.asked_for = None, False, 0
+        self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
+
+    def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
+        """The rows of the keys that are needed, after as many refreshes as are allowed.
+
+        Args:
+            used: the keys that are needed.
+            now: the time of the evaluation.
+            fetch: asks the endpoint.
+            turns: among how many views the time is shared that is left.
+        """
         habits = fetch.habits(self.contract.service)
-        self.problem = None
-        self.pacing.begin(fetch.clock())
+        self.asked, self.turns = True, turns
+        if habits.refused is not None:
+            self.problem = habits.refused
+            return self._silent(used.keys)
         if self.local is None:
             expected = habits.expected or _SLIDES * self.contract.window.slide
             self.local = LocalView(expected=expected)
         before = self.counts.requests
         self._fill(now, fetch, habits)
-        budget = self._budget(fetch, habits, used.keys.height)
         if not self.first:  # what fills the view at the start is not refreshed
-            budget = max(0, budget - (self.counts.requests - before))
-        left = budget - self._fetch_missing(used, now, fetch, habits, budget)
+            self.asked_for += self.counts.requests - before
+        budget = self._budget(fetch, habits, used.keys.height)
+        self._fetch_missing(used, now, fetch, habits, budget)
         placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
         here = placed[PLACE].is_not_null().to_numpy()
         places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
         self.counts.missing += int(np.count_nonzero(~here))
         while True:
+            left = max(0, budget - self.asked_for)
             chosen = self._elected(places, used.weight[here], used.entered[here], now, left)
             if chosen.size:
                 self._refresh(chosen, now, fetch)
             if chosen.size == 0 or not self.contract.wants_only_accuracy:
                 break  # else what was learned may have changed the estimate
         self.first = False
-        chances = self.local.probably_fresh(places, now)
+        self._make_room(0, used, habits)
+        return self._found(used, now)
+
+    def _found(self, used: Used, now: int) -> pl.DataFrame:
+        """The rows of some keys, each with the chance that it is fresh."""
+        placed = used.keys.join(self.known, on=self.names, how="inner", maintain_order="left")
+        chances = self._local.probably_fresh(placed[PLACE].to_numpy().astype(np.int64), now)
         self.accuracy = estimated(chances)
-        self.pacing.fetched(fetch.clock())
-        table = pl.DataFrame(
-            {PLACE: places, CHANCE: np.rint(chances * _MILLION).astype(np.int64)},
-            schema={PLACE: pl.Int64, CHANCE: pl.Int64},
-        )
-        return self.rows.join(table, on=PLACE, how="inner", maintain_order="left").drop(PLACE)
+        millionths = pl.Series(CHANCE, np.rint(chances * _MILLION).astype(np.int64), pl.Int64)
+        table = placed.with_columns(millionths)
+        self.chances = table.drop(PLACE)
+        rows = self.rows.join(
+            table.select(PLACE, CHANCE), on=PLACE, how="inner", maintain_order="left"
+        ).drop(PLACE)
+        if self.contract.service.silent and self.problem is not None:
+            missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
+            return pl.concat([rows, self._silent(missing)])
+        return rows
+
+    def _silent(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """What SILENT gives where an endpoint has failed: solutions that bind nothing more."""
+        chance = pl.lit(0, pl.Int64).alias(CHANCE)
+        unbound = [pl.lit(None, pl.Int64).alias(each) for each in self.columns]
+        others = [each for each in unbound if each.meta.output_name() not in self.names]
+        return keys.with_columns(*others, chance).select(*self.columns, CHANCE)
 
     def _fill(self, now: int, fetch: Fetch, habits: Habits) -> None:
         """Take in all that the endpoint has, if that is asked for and there is room."""
@@ -164,7 +204,9 @@ class RemoteView:
             return
         if self.contract.limits.requests == 0 and not self.first:
             return
-        filling = fetch.everything(self.contract.service, self.query, self._within(fetch))
+        within, began = self._within(fetch), fetch.clock()
+        filling = fetch.everything(self.contract.service, self.scope, within)
+        self._waited(fetch.clock() - began, within)
         self.counts.requests += filling.requests
         self.problem = filling.problem
         if filling.too_many:
@@ -178,50 +220,55 @@ class RemoteView:
     def _within(self, fetch: Fetch) -> float | None:
         """How many seconds are left for requests."""
         within = self.contract.limits.within
-        return None if within is None else self.pacing.left(within / _MILLION, fetch.clock())
+        if within is None:
+            return None
+        return self.pacing.left(within / _MILLION, fetch.clock()) / self.turns
 
     def _budget(self, fetch: Fetch, habits: Habits, needed: int) -> int:
-        """How many mappings may be asked for in this evaluation."""
+        """How many mappings may be asked for in this evaluation, with those that have been."""
         limits = self.contract.limits
-        allowed = max(needed, len(self)) if limits.requests is None else limits.requests
+        allowed = self.asked_for + max(needed, len(self))
+        if limits.requests is not None:
+            allowed = limits.requests
         left = self._within(fetch)
         if left is not None:
-            allowed = min(allowed, self.pacing.budget(left, habits.lanes))
+            allowed = min(allowed, self.asked_for + self.pacing.budget(left, habits.lanes))
         return allowed
 
     def _fetch_missing(
         self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int
-    ) -> int:
-        """Ask for keys that are not in the view, and say for how many.
+    ) -> None:
+        """Ask for keys that are not in the view.
 
         If the view holds all there was, such a key had no mapping then.
         """
         missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
         if missing.is_empty() or self.filled_at is None:
-            return 0
+            return
         if self.whole:
             assert self.filled_at is not None, "it is whole since then"
             self._make_room(missing.height, used, habits)
             self._add(missing, self.filled_at)
-            return 0
-        if self.problem is not None:  # it has just failed
-            return 0
-        asked = missing.head(budget)
-        if asked.is_empty():
-            return 0
+            if not self.first:  # they were asked for then, and not now
+                self.just_asked = self.just_asked[: -missing.height]
+            return
+        asked = missing.head(max(0, budget - self.asked_for))
+        if asked.is_empty() or self.problem is not None:  # it has just failed
+            return
         reply = self._asked(asked, fetch)
         taken = asked.filter(pl.Series(reply.answered, dtype=pl.Boolean))
         self._make_room(taken.height, used, habits)
         self._add(taken, now)
-        self._put(reply.rows)
-        return asked.height
+        self._put(reply.rows.join(taken, on=self.names, how="semi", maintain_order="left"))
 
     def _elected(self, places: Ints, weight: Ints, entered: Ints, now: int, budget: int) -> Ints:
         """The places that are refreshed."""
         local, contract = self._local, self.contract
         if self.problem is not None or budget == 0:
             return np.zeros(0, np.int64)
-        used, stale = places, local.refreshed[places] < now
+        used, weights, stale = places, weight, local.refreshed[places] < now
+        if contract.is_unlimited:  # also where instants are of the same time, or come in no order
+            stale = ~np.isin(local.identity[places], self.just_asked)
         places, weight, entered = places[stale], weight[stale], entered[stale]
         if contract.is_unlimited:
             return places
@@ -231,17 +278,37 @@ class RemoteView:
         candidates = local.candidates(places, entered, weight)
         chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
         if contract.wants_only_accuracy:
-            chosen = chosen[: self._enough(used, places, chosen, now)]
+            # What the ranker leaves out is asked for too, the least certain first, if need be.
+            rest = np.setdiff1d(np.flatnonzero(np.isin(places, used)), chosen)
+            chances = local.probably_fresh(places[rest], now)
+            chosen = np.concatenate([chosen, rest[np.argsort(chances, kind="stable")]])
+            chosen = chosen[: self._enough(used, weights, places[chosen], now)]
         else:
             local.spared(unused=chosen.size < budget)
         return places[chosen]
 
-    def _enough(self, used: Ints, places: Ints, chosen: Ints, now: int) -> int:
-        """How many of the chosen make an answer accurate enough."""
-        accuracy = self.contract.limits.accuracy or 0.0
-        gained = 1 - self._local.probably_fresh(places[chosen], now)
-        before = float(self._local.probably_fresh(used, now).sum())
-        reached = before + np.concatenate([[0.0], np.cumsum(gained)]) >= accuracy * used.size
+    def _enough(self, used: Ints, weight: Ints, chosen: Ints, now: int) -> int:
+        """How many of the chosen make an answer accurate enough.
+
+        Rows that are made of many solutions are right only if all of their mappings are; then it
+        is the product of chances that counts. Else it is their mean, and because it depends on
+        the query how many rows a mapping makes, in every way they may be counted.
+        """
+        aim, fresh = self.contract.aim, self._local.probably_fresh(used, now)
+        rows = np.bincount(self.rows[PLACE].to_numpy(), minlength=len(self))[used]
+        ways = np.stack([np.ones(used.size), rows, rows * weight])
+        if self.contract.merges:
+            ways, fresh, aim = ways[:1], np.log(fresh), np.log(max(aim, _LEAST))
+            gained, least = -fresh, np.array([aim])
+        else:
+            gained, least = 1 - fresh, aim * ways.sum(axis=1)
+        place_of = np.zeros(len(self), np.int64)
+        place_of[used] = np.arange(used.size)
+        each = (ways * gained)[:, place_of[chosen]] * np.isin(chosen, used)
+        sums = (ways * fresh).sum(axis=1, keepdims=True) + np.cumsum(
+            np.concatenate([np.zeros((len(ways), 1)), each], axis=1), axis=1
+        )
+        reached = (sums >= least[:, None] - _LEAST).all(axis=0)
         return int(np.argmax(reached)) if reached.any() else chosen.size
 
     def _refresh(self, places: Ints, now: int, fetch: Fetch) -> None:
@@ -251,32 +318,42 @@ class RemoteView:
         done = places[answered]
         if done.size == 0:
             return
-        before = self._signatures(done)
+        before = self._signatures(done, fetch)
         gone = pl.Series(PLACE, done, pl.Int64)
         self.rows = self.rows.filter(~pl.col(PLACE).is_in(gone.implode()))
-        self._put(reply.rows)
-        after = self._signatures(done)
+        keys = self.known.filter(pl.col(PLACE).is_in(gone.implode()))
+        self._put(reply.rows.join(keys, on=self.names, how="semi", maintain_order="left"))
+        after = self._signatures(done, fetch)
         changed = np.array([before.get(each) != after.get(each) for each in done.tolist()])
         self._local.refresh(done, changed, now)
+        self.just_asked = np.concatenate([self.just_asked, self._local.identity[done]])
         self.counts.refreshed += int(done.size)
 
     def _asked(self, keys: pl.DataFrame, fetch: Fetch) -> Reply:
-        service = self.contract.service
-        reply = fetch.some(service, self.contract.keys, keys, self._within(fetch))
+        scope = f"{self.scope}-{self.counts.requests}"
+        service, within, began = self.contract.service, self._within(fetch), fetch.clock()
+        reply = fetch.some(service, self.contract.keys, keys, within, scope)
+        self._waited(fetch.clock() - began, within)
+        self.asked_for += keys.height
         self.counts.requests += reply.requests
         self.pacing.saw(reply)
         if reply.problem is not None:
             self.problem = reply.problem
         return reply
 
-    def alert(self, accuracy: float, seconds: float) -> str | None:
+    def _waited(self, seconds: float, within: float | None) -> None:
+        """Take note of a wait; what it was too long is time that evaluations need besides."""
+        self.waited += seconds if within is None else min(seconds, within)
+
+    def alert(self, accuracy: float, seconds: float, own: float) -> str | None:
         """Why the contract is not met; None if it is.
 
         Args:
             accuracy: the estimate for the whole answer.
             seconds: how long the evaluation has taken.
+            own: how much of that was not for requests.
         """
-        self.pacing.evaluated(seconds)
+        self.pacing.evaluated(own)
         limits = self.contract.limits
         if self.problem is not None:
             return self.problem
@@ -299,18 +376,24 @@ class RemoteView:
         """Take in new keys, whose rows follow."""
         numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
         self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
-        self._local.add(identities(keys), at)
+        added = identities(keys)
+        self._local.add(added, at)
+        self.just_asked = np.concatenate([self.just_asked, added])
 
     def _put(self, rows: pl.DataFrame) -> None:
         """Take in rows of known keys, in place of none."""
         placed = rows.select(self.columns).join(self.known, on=self.names, how="inner")
         self.rows = pl.concat([self.rows, placed.select(PLACE, *self.columns)])
 
-    def _signatures(self, places: Ints) -> dict[int, list[tuple[int | None, ...]]]:
-        """What each of some mappings says, in a form that can be compared."""
+    def _signatures(self, places: Ints, fetch: Fetch) -> dict[int, list[tuple[int | None, ...]]]:
+        """What each of some mappings says, in a form that can be compared.
+
+        Blank nodes of two answers are never the same, which is no change.
+        """
         wanted = pl.Series(PLACE, places, pl.Int64).implode()
+        held = self.rows.filter(pl.col(PLACE).is_in(wanted))
         found: dict[int, list[tuple[int | None, ...]]] = {}
-        for place, *values in self.rows.filter(pl.col(PLACE).is_in(wanted)).iter_rows():
+        for place, *values in fetch.without_blank_nodes(held, self.columns).iter_rows():
             found.setdefault(place, []).append(tuple(values))
         for rows in found.values():
             rows.sort(key=lambda row: [(each is None, each or 0) for each in row])
@@ -318,12 +401,17 @@ class RemoteView:
 
     def _make_room(self, number: int, used: Used, habits: Habits) -> None:
         """Forget what was refreshed longest ago and is not needed now, if there is no room."""
-        over = len(self) + number - habits.most
-        if over <= 0:
+        over, more = len(self) + number - habits.most, self.rows.height - habits.rows
+        if over <= 0 and more <= 0:
             return
         needed = self.known.join(used.keys, on=self.names, how="semi")[PLACE].to_numpy()
         others = np.setdiff1d(np.arange(len(self)), needed)
-        oldest = others[np.argsort(self._local.refreshed[others], kind="stable")][:over]
+        oldest = others[np.argsort(self._local.refreshed[others], kind="stable")]
+        sizes = np.bincount(self.rows[PLACE].to_numpy(), minlength=len(self))[oldest]
+        enough = int(np.searchsorted(np.cumsum(sizes), more)) + 1 if more > 0 else 0
+        oldest = oldest[: max(over, enough, 0)]
+        if oldest.size == 0:
+            return
         kept = np.setdiff1d(np.arange(len(self)), oldest).astype(np.int64)
         self._local.keep(kept)
         moved = pl.DataFrame({PLACE: kept, "new": np.arange(kept.size)})
@@ -386,6 +474,10 @@ class RemoteView:
         """The ids of all its terms."""
         known = [self.known[name] for name in self.names]
         return [*known, *(self.rows[name].drop_nulls() for name in self.columns)]
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def identities(keys: pl.DataFrame) -> Ints:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headrace.algebra.expressions import Exists, Variable
-from headrace.algebra.operators import Budget, Join, LeftJoin, Operator, Service
+from headrace.algebra.operators import (
+    Annotate,
+    Budget,
+    Group,
+    Join,
+    LeftJoin,
+    Operator,
+    Service,
+)
 from headrace.algebra.scope import certain
 from headrace.algebra.walk import everywhere, expressions, inputs, parts
 from headrace.algebra.windows import TimeWindow, WindowFrame
@@ -28,6 +36,8 @@ class Contract:
         window: of the stream, which says how long a mapping is used.
         policy: which mappings are refreshed first.
         limits: what the query says.
+        merges: whether rows of the answer are made of many solutions, as by GROUP BY.
+        beside: how many such services the query has; a row is right if what each gives is.
     """
 
     service: Service
@@ -35,6 +45,13 @@ class Contract:
     window: Sliding
     policy: Policy
     limits: Budget
+    merges: bool = False
+    beside: int = 1
+
+    @property
+    def aim(self) -> float:
+        """The accuracy that this service has to have, for all of them together to be enough."""
+        return float((self.limits.accuracy or 0.0) ** (1 / self.beside))
 
     @property
     def is_unlimited(self) -> bool:
@@ -87,7 +104,19 @@ def contracts_of(
             problem = "the same SERVICE with a budget stands twice, joined by other variables"
             raise UnsupportedError(problem, source, service.span)
     _check_inside_exists(pattern, source)
-    return tuple(found.values())
+    merges = _merges(pattern)
+    return tuple(replace(each, merges=merges, beside=len(found)) for each in found.values())
+
+
+def _merges(operator: Operator) -> bool:
+    """Whether rows are made of many solutions, here and not at an endpoint."""
+    match operator:
+        case Group() | Annotate():
+            return True
+        case Service():
+            return False
+        case _:
+            return any(map(_merges, inputs(operator)))
 
 
 def _window(frames: Sequence[WindowFrame]) -> Sliding:

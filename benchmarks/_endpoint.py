@@ -1,0 +1,154 @@
+"""A SPARQL endpoint on loopback that takes its time, and evaluations within a time beside it."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.connection import Connection
+from threading import Lock, Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pyoxigraph as ox
+
+from headrace import Engine
+from headrace.background.config import ServiceConfig
+
+STREAM = "http://example.org/mentions"
+USERS = 100
+MENTIONED = 9
+"""How many users are mentioned in a second; windows are of four."""
+JSON = "application/sparql-results+json"
+
+
+def serve(pipe: Connection, delay: float) -> None:
+    """Answer queries until the other side hangs up; tell how many there were when asked."""
+    store, lock, seen = ox.Store(), Lock(), [0]
+    text = "".join(f"<u:{user}> <p:followers> {user} .\n" for user in range(USERS))
+    store.load(text.encode(), ox.RdfFormat.TURTLE)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            self.answer(urlsplit(self.path).query)
+
+        def do_POST(self) -> None:
+            self.answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
+
+        def answer(self, form: str) -> None:
+            with lock:
+                seen[0] += 1
+            time.sleep(delay)
+            found = store.query(parse_qs(form)["query"][0])
+            assert isinstance(found, ox.QuerySolutions)
+            body = found.serialize(format=ox.QueryResultsFormat.JSON) or b""
+            self.send_response(200)
+            self.send_header("Content-Type", JSON)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """A client that gives up is what is measured."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    pipe.send(server.server_address[1])
+    try:
+        while pipe.recv() is not None:
+            with lock:
+                pipe.send(seen[0])
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def slow_endpoint(delay: float) -> Iterator[tuple[str, Connection]]:
+    """An endpoint in a process of its own: its address, and whom to ask for its count."""
+    context = mp.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs, delay), daemon=True)
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}/sparql", ours
+    finally:
+        ours.send(None)
+        process.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long evaluations took beside an endpoint that takes its time.
+
+    Attributes:
+        delay: seconds that the endpoint takes for a request.
+        within: seconds that an evaluation may take.
+        refresh: whether mappings are asked for in blocks or one by one.
+        seconds: of each evaluation, from its last element to its answer.
+        requests: of each evaluation, as the endpoint counts them.
+        accuracy: of each answer, as estimated.
+    """
+
+    delay: float
+    within: float
+    refresh: str
+    seconds: list[float]
+    requests: list[int]
+    accuracy: list[float]
+
+    def __str__(self) -> str:
+        """A line for the terminal."""
+        p50, p99 = np.quantile(self.seconds, [0.5, 0.99])
+        return (
+            f"delay {self.delay * 1000:4.0f} ms, {self.refresh:6}: p50 {p50 * 1000:6.1f} ms, "
+            f"p99 {p99 * 1000:6.1f} ms, most {max(self.seconds) * 1000:6.1f} ms, within "
+            f"{self.within * 1000:.0f} ms {'yes' if p99 <= self.within else 'NO'}; "
+            f"requests {sum(self.requests)}, at most {max(self.requests[1:])} in an evaluation; "
+            f"estimated accuracy {np.mean(self.accuracy):.2f}"
+        )
+
+
+def latency(delay: float, within: float, budget: int, evaluations: int, refresh: str) -> Latency:
+    """Evaluate a query once for each second of a stream, and see how long it takes."""
+    with slow_endpoint(delay) as (iri, counter):
+        config = ServiceConfig(allow=(iri,), private=("127.0.0.1",), refresh=refresh)
+        engine = Engine(services=config)
+        stream = engine.stream(STREAM)
+        query = engine.register(
+            f"SELECT ?u ?n FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] {{ ?u <p:in> ?post "
+            f"SERVICE <{iri}> [WITHIN {within * 1000:.0f}ms POLICY LRU BUDGET {budget}] "
+            "{ ?u <p:followers> ?n } }"
+        )
+        chance = np.random.default_rng(1)
+        found = Latency(delay, within, refresh, [], [], [])
+        before = 0
+        for second in range(1, evaluations + 1):
+            for place, user in enumerate(chance.choice(USERS, MENTIONED, replace=False)):
+                at = 1000 * second - 900 + place
+                stream.push(f"<u:{user}> <p:in> <post:{second}> .", at=at)
+            began = time.perf_counter()
+            stream.push("<x:a> <x:tick> <x:b> .", at=1000 * second + 50)
+            engine.step()
+            found.seconds.append(time.perf_counter() - began)
+            counter.send("how many?")
+            seen = counter.recv()
+            found.requests.append(seen - before)
+            before = seen
+        found.accuracy.extend(each.accuracy or 0.0 for each in query.results())
+        engine.static.close()
+    return found
