@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from headrace.algebra.expressions import Expression
 from headrace.algebra.operators import Filter, Graph, Join, LeftJoin, Operator, Project, Window
 from headrace.algebra.scope import certain, mentioned, possible, possible_in_order
-from headrace.algebra.walk import inputs, with_inputs
 from headrace.functions.dependence import is_costly, is_local
-from headrace.rewrite.conditions import is_fixed, is_movable
+from headrace.rewrite.conditions import is_movable
 
 
 def can_wait(condition: Expression) -> bool:
@@ -59,20 +56,3 @@ def _pulled_from_join(left: Operator, right: Operator, join: Join) -> Operator:
 
 def _joined(source: Operator, other: Operator, swapped: bool) -> Join:
     return Join(other, source) if swapped else Join(source, other)
-
-
-@lru_cache(256)
-def waiting(operator: Operator) -> Operator:
-    """A pattern in which every filter that may be dear stands as high as it can."""
-    if not is_fixed(operator):
-        return operator
-    while True:
-        made = _everywhere(operator)
-        if made == operator:
-            return operator
-        operator = made
-
-
-def _everywhere(operator: Operator) -> Operator:
-    below = tuple(map(_everywhere, inputs(operator)))
-    return pulled(with_inputs(operator, below))
