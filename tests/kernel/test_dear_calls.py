@@ -153,7 +153,8 @@ def test_a_filter_waits_where_few_find_a_partner_and_it_is_dear() -> None:
     condition = next(iter(costs._seen))
     assert costs.of(condition).seconds > 1e-4
     found, tally = played(text, {"rules.cache_calls": "off"}, functions)
-    assert tally["http://example.org/slow"] == 6
+    # Three things have partners, two each: what has none is left out first.
+    assert tally["http://example.org/slow"] == 3
 
 
 def test_switches_have_names_that_are_checked() -> None:
