@@ -23,9 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -205,15 +206,17 @@ class Figure:
         return median(ours / theirs for ours, theirs in zip(self.times, other.times, strict=True))
 
 
-def measured(experiment: str, cell: Cell, ways: Sequence[str], runs: int) -> Iterator[Figure]:
-    """Evaluate a query in all ways, in turns, so that what else the machine does falls on all."""
-    world, name, text, setting = cell
+def measured(
+    experiment: str, cells: Sequence[Cell], ways: Sequence[str], runs: int
+) -> Iterator[Figure]:
+    """Evaluate versions of a query in all ways, in turns: what else is done falls on all."""
     is_slow = experiment.endswith("slow")
-    functions, written = (slow_functions(), slow(text)) if is_slow else (Functions(), text)
-    asked = {way: Asked.of(world, written, way, functions) for way in ways}
+    asked: dict[tuple[str, str], Asked] = {}
+    counted: dict[tuple[str, str], tuple[int, int]] = {}
     expected: list[str] | None = None
-    counted: dict[str, tuple[int, int]] = {}
-    for way, each in asked.items():
+    for (world, name, text, setting), way in product(cells, ways):
+        functions, written = (slow_functions(), slow(text)) if is_slow else (Functions(), text)
+        each = asked[name, way] = Asked.of(world, written, way, functions)
         for _ in range(WARM):  # what is static is remembered, what functions cost is known
             each.answers()
         tally: Counter[str] = Counter()
@@ -221,17 +224,29 @@ def measured(experiment: str, cell: Cell, ways: Sequence[str], runs: int) -> Ite
         rows = sorted(map(str, found.iter_rows()))
         assert expected is None or rows == expected, (name, setting, way)
         expected = rows if expected is None else expected
-        counted[way] = (found.height, tally.total())
-    times: dict[str, list[float]] = {way: [] for way in ways}
+        counted[name, way] = (found.height, tally.total())
+    times: dict[tuple[str, str], list[float]] = {key: [] for key in asked}
+    order = list(asked)
     for turn in range(runs):
-        for way in (*ways[turn % len(ways) :], *ways[: turn % len(ways)]):
+        first = turn % len(order)
+        for key in (*order[first:], *order[:first]):
             began = perf_counter()
-            asked[way].answers()
-            times[way].append(perf_counter() - began)
-    for way in ways:
-        height, calls = counted[way]
-        kind = "100 us" if is_slow else "real"
-        yield Figure(experiment, name, setting, way, kind, height, calls, tuple(times[way]))
+            asked[key].answers()
+            times[key].append(perf_counter() - began)
+    kind = "100 us" if is_slow else "real"
+    for (_, name, _, setting), way in product(cells, ways):
+        height, calls = counted[name, way]
+        taken = tuple(times[name, way])
+        yield Figure(experiment, name, setting, way, kind, height, calls, taken)
+
+
+def with_twins(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Cells, those together that are the same query either way round."""
+    groups: dict[tuple[str, float], list[Cell]] = {}
+    for cell in cells:
+        _, name, _, setting = cell
+        groups.setdefault((name.rstrip("ab"), setting), []).append(cell)
+    yield from groups.values()
 
 
 def tunnel(sectors: int) -> World:
@@ -248,9 +263,8 @@ def tunnel(sectors: int) -> World:
 
 def cells_of_filters(world: World) -> Iterator[Cell]:
     """Figure 1: queries 1 to 3, either way round, by threshold."""
-    for name in ("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"):
-        for threshold in THRESHOLDS:
-            yield world, name, _tvs.query(name, threshold), threshold
+    for name, threshold in product(("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"), THRESHOLDS):
+        yield world, name, _tvs.query(name, threshold), threshold
 
 
 def cells_of_binds(world: World) -> Iterator[Cell]:
@@ -324,7 +338,7 @@ def conclusions(figures: Sequence[Figure]) -> Iterator[str]:
         if key[1].endswith("a") and "chosen" in found
         for twin in [cells.get((key[0], key[1][:-1] + "b", key[2]), {}).get("chosen")]
         if twin is not None
-        for ratio in [found["chosen"].seconds / twin.seconds]
+        for ratio in [found["chosen"].against(twin)]
     ]
     if twins:
         yield _judged("versions a and b, chosen", twins, at_most=1.2)
@@ -408,6 +422,7 @@ def main() -> None:
         "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"
     )
     options.add_argument("--real", action="store_true", help="without the slow functions")
+    options.add_argument("--slow", action="store_true", help="only with the slow functions")
     options.add_argument("--json", type=Path, help="where to write the figures")
     options.add_argument("--plot", type=Path, help="where to draw them, as PNG or SVG")
     options.add_argument("--judge", type=Path, nargs="*", help="figures written before")
@@ -420,7 +435,8 @@ def main() -> None:
             draw(figures, asked.plot)
         return
     figures = []
-    for kind in ("real",) if asked.real else ("real", "slow"):
+    kinds = ("real",) if asked.real else ("slow",) if asked.slow else ("real", "slow")
+    for kind in kinds:
         sectors = asked.sectors if kind == "real" else asked.slow_sectors
         events = asked.events if kind == "real" else asked.slow_events
         world = tunnel(sectors)
@@ -432,8 +448,8 @@ def main() -> None:
             print(f"\n{name}, functions {how}, {size}: calls and time of one evaluation")
             found = [
                 each
-                for cell in cells
-                for each in measured(f"{name} {kind}", cell, ways, asked.runs)
+                for twins in with_twins(cells)
+                for each in measured(f"{name} {kind}", twins, ways, asked.runs)
             ]
             figures += found
             print("\n".join(shown(found, ways)))
