@@ -8,6 +8,7 @@ from typing import Final
 from headrace.algebra.expressions import Expression
 
 _SHARE_OF_NEW: Final = 0.3
+_SHARE_OF_SLOWER: Final = 0.1
 _FIRST_GUESS: Final = 2e-6
 FIXED: Final = 1.5e-3
 """Seconds that a test takes whatever it is about."""
@@ -52,11 +53,14 @@ class Costs:
         if not inputs:
             return
         before, each = self.of(condition), max(seconds - FIXED, 0.0) / inputs
-        share = _SHARE_OF_NEW if condition in self._tested else 1.0
+        known = condition in self._tested
         self._tested.add(condition)
+        share = _SHARE_OF_NEW if known else 1.0
+        # What takes longer than before may be due to whatever else the machine does.
+        slower = _SHARE_OF_SLOWER if known and each > before.seconds else 1.0
         self._seen[condition] = replace(
             before,
-            seconds=before.seconds + share * (each - before.seconds),
+            seconds=before.seconds + slower * (each - before.seconds),
             passes=before.passes + share * (passes - before.passes),
         )
 

@@ -283,7 +283,7 @@ class _Snapshot:
             ):
                 return self._chain(operator, may_wait=True)
             case Filter(condition, source):
-                return self._open_filter(condition, source)
+                return self._open_filter(condition, source, may_wait=True)
             case Project(source, variables):
                 kept = [*map(column, variables)]
                 opened = self._showing(self._open(source), kept)
@@ -307,7 +307,9 @@ class _Snapshot:
             return opened
         return Opened(self._waiting.settled(opened))
 
-    def _chain(self, operator: Join, may_wait: bool = False) -> Opened:
+    def _chain(
+        self, operator: Join, may_wait: bool = False, conditions: tuple[Expression, ...] = ()
+    ) -> Opened:
         """A chain of joins, in whatever order is good; what is static is joined beforehand."""
         found: list[Opened] = []
         static: list[Operator] = []
@@ -328,7 +330,8 @@ class _Snapshot:
             loose_from = _MUCH_MORE * min(each.found.height for each in found)
         scanned = [Opened(self._pattern(each, loose_from=loose_from)) for each in patterns]
         hidden = frozenset(map(column, chain.hidden))
-        return self._waiting.joined([*scanned, *found], chain.conditions, hidden, may_wait)
+        conditions = (*chain.conditions, *conditions)
+        return self._waiting.joined([*scanned, *found], conditions, hidden, may_wait)
 
     def _static(self, operators: list[Operator]) -> list[Solutions]:
         """The solutions of static operators, joined with each other as far as that pays."""
@@ -353,7 +356,9 @@ class _Snapshot:
         """The solutions that meet a chain of conditions."""
         return self._waiting.settled(self._open_filter(condition, source))
 
-    def _open_filter(self, condition: Expression, source: Operator) -> Opened:
+    def _open_filter(
+        self, condition: Expression, source: Operator, may_wait: bool = False
+    ) -> Opened:
         """The same, of which some may wait; the others are tested, the innermost first."""
         conditions = conjuncts(condition)
         while isinstance(source, Filter) and id(source) not in self.around.whole:
@@ -371,9 +376,12 @@ class _Snapshot:
                 opened = Opened(self._pattern(pattern, tuple(limits(conditions, object_))))
                 met = opened.found.met
                 conditions = tuple(each for each in conditions if limit(each, object_) not in met)
+            case Join() if dear and not self._is_closed(source):
+                opened, dear = self._chain(source, may_wait, dear), ()
             case _:
-                read = [column(each) for one in conditions for each in mentioned(one)]
-                opened = self._showing(self._open(source), read)
+                opened = self._open(source)
+        read = [column(each) for one in conditions for each in mentioned(one)]
+        opened = self._showing(opened, read)
         found = opened.found
         for each in conditions:
             found = self._timely(found, each)

@@ -9,8 +9,9 @@ have partners, and how many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log2
 from time import perf_counter
 from typing import Final
 
@@ -99,45 +100,45 @@ class Waiting:
             return Opened(without(self._in_order([each.found for each in parts], ()), hidden))
         hidden = hidden.union(*(each.hidden for each in parts))
         frames = self._beside_single_rows([each.found for each in parts], pending)
-        left: list[Expression] = []
-        grown: dict[Expression, int] = {}
-        for condition in sorted(pending, key=lambda each: self._rank(each, frames)):
-            place = _place_of(condition, frames)
-            if place is None:
-                left.append(condition)
-            elif may_wait and self._is_better_later(condition, frames[place]):
-                left.append(condition)
-                grown[condition] = frames[place].height
-            else:
-                self._test_part(condition, frames, place)
+        later: dict[Expression, int] = {}
+        if may_wait:
+            for condition in pending:
+                place = _place_of(condition, frames)
+                if place is not None and self._is_better_later(condition, frames[place]):
+                    later[condition] = frames[place].height
+        left = self._test_parts([each for each in pending if each not in later], frames)
+        left += later
         waiting = tuple(each for each in left if may_wait and is_costly(each))
         unread = hidden - _read_by(waiting)
         now = [each for each in left if each not in waiting]
         found = without(self._in_order(frames, now, unread), unread)
-        for condition, height in grown.items():
+        for condition, height in later.items():
             self.costs.grew(condition, found.height / max(height, 1))
         return Opened(found, waiting, hidden - unread)
 
     # -- one condition ---------------------------------------------------------------------
 
     def _tested(self, condition: Expression, found: Solutions) -> Solutions:
+        if not found.height:
+            return found
         began = perf_counter()
         kept = found.filtered(self.test(condition, found))
         seconds = perf_counter() - began
-        if found.height and is_costly(condition):
+        if is_costly(condition):
             # To count inputs must not take longer than to test them.
             counts = seconds > _MANY * found.height * _LOOKED_AT
             inputs = _inputs(condition, found) if counts else found.height
             self.costs.saw(condition, inputs, seconds, kept.height / found.height)
         return kept
 
-    def _rank(self, condition: Expression, frames: Sequence[Solutions]) -> float:
+    def _rank(self, condition: Expression, found: Solutions) -> float:
         """What rules out much for little comes first."""
-        place = _place_of(condition, frames)
-        if place is None or not is_costly(condition):
+        if not is_costly(condition):
             return 0.0
         cost = self.costs.of(condition)
-        return cost.of(frames[place].height) / max(1 - cost.passes, 1e-3)
+        # What was measured is right by a factor of two.
+        seconds = 2.0 ** round(log2(max(cost.seconds, 1e-9)))
+        return found.height * seconds / max(1 - cost.passes, 1e-3)
 
     def _is_better_later(self, condition: Expression, found: Solutions) -> bool:
         """Whether to test a condition after the group it stands in costs less, as joins go on."""
@@ -150,18 +151,49 @@ class Waiting:
         more = rows * (_FOUND_AGAIN + (1 - cost.passes) * _JOINED)
         return more < (1 - cost.met) * found.height * cost.seconds
 
-    def _test_part(self, condition: Expression, frames: list[Solutions], place: int) -> None:
-        """Test a condition on a part, maybe without what has no partner in the other ones."""
-        if is_costly(condition) and len(frames) > 1:
-            cost, before = self.costs.of(condition), frames[place].height
-            rows = sum(each.height for each in frames)
-            look = _LOOK * (len(frames) - 1) + _LOOKED_AT * rows
-            if (1 - cost.met) * before * cost.seconds > look:
+    def _test_parts(
+        self, conditions: Sequence[Expression], frames: list[Solutions]
+    ) -> list[Expression]:
+        """Test conditions on the parts that they are about; those that are about several are left.
+
+        Before, and whenever much was ruled out, what has no partner in other parts is left out.
+        """
+        places = {each: _place_of(each, frames) for each in conditions}
+        about = {each: place for each, place in places.items() if place is not None}
+        self._leave_out(about, frames)
+        kept = 1.0
+        for condition in sorted(about, key=lambda each: self._rank(each, frames[about[each]])):
+            place = about[condition]
+            if any(each.height == 0 for each in frames):
+                break  # so is what they make together
+            saved = (1 - kept) * frames[place].height * self._seconds(condition)
+            if saved > _look(frames):
                 _leave_out_unmet(frames, place)
-                self.costs.met(condition, frames[place].height / max(before, 1))
-            else:
-                self.costs.not_looked(condition)
-        frames[place] = self._tested(condition, frames[place])
+                kept = 1.0
+            before = frames[place].height
+            frames[place] = self._tested(condition, frames[place])
+            kept *= frames[place].height / max(before, 1)
+        return [each for each, place in places.items() if place is None]
+
+    def _leave_out(self, about: Mapping[Expression, int], frames: list[Solutions]) -> None:
+        """Leave out what has no partner, if that is expected to save more than it takes."""
+        dear = [each for each in about if is_costly(each)]
+        saved = sum(
+            (1 - self.costs.of(each).met) * frames[about[each]].height * self._seconds(each)
+            for each in dear
+        )
+        if saved <= 2 * _look(frames):
+            for each in dear:
+                self.costs.not_looked(each)
+            return
+        before = [each.height for each in frames]
+        _leave_out_unmet(frames, about[dear[0]], both_ways=True)
+        for each in dear:
+            place = about[each]
+            self.costs.met(each, frames[place].height / max(before[place], 1))
+
+    def _seconds(self, condition: Expression) -> float:
+        return self.costs.of(condition).seconds if is_costly(condition) else 0.0
 
     # -- parts -----------------------------------------------------------------------------
 
@@ -214,8 +246,8 @@ class Waiting:
             for condition in list(left):
                 if _is_about(condition, found):
                     around = [found, *rest]
-                    self._test_part(condition, around, 0)
-                    found, rest = around[0], around[1:]
+                    self._leave_out({condition: 0}, around)
+                    found, rest = self._tested(condition, around[0]), around[1:]
                     left.remove(condition)
             later = frozenset[str]().union(*(each.names for each in rest))
             found = without(found, hidden - later - _read_by(left))
@@ -263,8 +295,13 @@ def _inputs(condition: Expression, found: Solutions) -> int:
     return found.frame.select(present).n_unique() if present else 1
 
 
-def _leave_out_unmet(frames: list[Solutions], root: int) -> None:
-    """Leave out of some parts what has no partner in others, all of which one part hears of."""
+def _look(frames: Sequence[Solutions]) -> float:
+    """Seconds that it takes to look for partners in all parts."""
+    return _LOOK * (len(frames) - 1) + _LOOKED_AT * sum(each.height for each in frames)
+
+
+def _leave_out_unmet(frames: list[Solutions], root: int, both_ways: bool = False) -> None:
+    """Leave out of parts what has no partner in others: one hears of all, or all of all."""
     order, parents = [root], {root: root}
     for place in order:  # which grows meanwhile
         for other, each in enumerate(frames):
@@ -274,6 +311,8 @@ def _leave_out_unmet(frames: list[Solutions], root: int) -> None:
     for place in reversed(order[1:]):
         parent = parents[place]
         frames[parent] = _with_partner(frames[parent], frames[place])
+    for place in order[1:] if both_ways else ():
+        frames[place] = _with_partner(frames[place], frames[parents[place]])
 
 
 def _with_partner(found: Solutions, other: Solutions) -> Solutions:
