@@ -72,7 +72,7 @@ SELECTIVITIES = (1, 10, 50, 90, 99)
 SECOND = 1_000_000
 INSTANT = 10 * SECOND
 """When queries are evaluated: windows of ten seconds are full then."""
-WARM = 3
+WARM = 6
 EARLY = "6a early"
 """Query 6a, whose values are bound before the last window is joined."""
 SLOW = "http://example.org/slow#"

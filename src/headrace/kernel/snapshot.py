@@ -37,7 +37,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import certain, mentioned, possible
-from headrace.algebra.walk import conjuncts, everywhere, expressions, within
+from headrace.algebra.walk import conjuncts, everywhere, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -55,7 +55,6 @@ from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.lasting_solutions import solutions_kept
-from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
@@ -63,11 +62,11 @@ from headrace.kernel.remote import with_chances
 from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
-from headrace.kernel.surroundings import Surroundings
+from headrace.kernel.surroundings import Surroundings, candidates_of
+from headrace.kernel.values_clause import values_of
 from headrace.kernel.waiting import Opened, Waiting
 from headrace.planning.following import follows_graph
 from headrace.planning.limits import Limit, limit, limits
-from headrace.planning.sharing import Parameters
 from headrace.rdf.terms import Iri
 from headrace.rewrite.late import can_wait
 
@@ -79,7 +78,7 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     wanted = Wanted.by(operator, around.share)
     if wanted.stamped or around.observe is not None:  # who looks sees each operator by itself
         around = replace(around, chooses=False)
-    candidates = _without(operator, around) if around.precomputes else ()
+    candidates = candidates_of(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -170,7 +169,7 @@ class _Snapshot:
             case Extend():
                 return self._extended(operator)
             case Values():
-                return self._table(operator)
+                return values_of(operator, self.around.dictionary)
             case Graph(name, source):
                 return self._graph(name, source)
             case Window():
@@ -293,9 +292,8 @@ class _Snapshot:
                 return Opened(found, opened.pending, frozenset(read))
             case Window(Iri() as name, source, None):
                 held = [each.quads for each in self.around.windows if each.name == name]
-                if held:
-                    return self._over(Data(united(held)))._open(source)
-                return Opened(self.solutions(operator))
+                inside = self._over(Data(united(held))) if held else None
+                return inside._open(source) if inside else Opened(self.solutions(operator))
             case Graph(Variable() as name, source) if follows_graph(source, name):
                 return self._within(EachNamedGraph(name))._open(source)
             case _:
@@ -303,9 +301,8 @@ class _Snapshot:
 
     def _showing(self, opened: Opened, names: list[str]) -> Opened:
         """Solutions for who asks for some columns: what is hidden is not among them."""
-        if opened.hidden.isdisjoint(names):
-            return opened
-        return Opened(self._waiting.settled(opened))
+        is_shown = not opened.hidden.isdisjoint(names)
+        return Opened(self._waiting.settled(opened)) if is_shown else opened
 
     def _chain(
         self, operator: Join, may_wait: bool = False, conditions: tuple[Expression, ...] = ()
@@ -427,22 +424,6 @@ class _Snapshot:
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
-    def _table(self, operator: Values) -> Solutions:
-        if isinstance(operator, Parameters):
-            return table_of(operator, self.around.dictionary)
-        return self._values(operator.variables, operator.rows)
-
-    def _values(
-        self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]
-    ) -> Solutions:
-        encode_all = self.around.dictionary.encode_all
-        columns = {
-            column(variable): encode_all([row[position] for row in rows])  # type: ignore[misc]  # rows hold terms
-            for position, variable in enumerate(variables)
-        }
-        zeros = pl.repeat(0, len(rows), dtype=pl.Int64, eager=True).alias(INSTANT)
-        return Solutions(pl.DataFrame([zeros, *(ids.alias(name) for name, ids in columns.items())]))
-
     # -- windows and graphs ----------------------------------------------------------------
 
     def _over(self, data: Data) -> _Snapshot:
@@ -465,7 +446,8 @@ class _Snapshot:
                 if isinstance(variable, Variable) and term is not None
             }
             if terms:
-                values = self._values(tuple(terms), (tuple(terms.values()),))
+                row = Values(tuple(terms), (tuple(terms.values()),))
+                values = values_of(row, self.around.dictionary)
                 found = join(found, values, self.around.budget)
             branches.append(found)
         if not branches:
@@ -515,18 +497,3 @@ def _name(variable: Variable) -> str:
 
 _SOME: Final = 2
 _MUCH_MORE: Final = 4
-
-
-def _without(operator: Operator, around: Surroundings) -> list[Operator]:
-    """The operators of a pattern that read nothing of what is given: that is of some instants."""
-    if not around.whole:
-        return list(within(operator))
-    apart = around.apart.operators if around.apart is not None else frozenset[int]()
-    return [
-        each
-        for each in within(operator)
-        if not any(
-            id(below) in around.given or (id(below) in apart and below is not each)
-            for below in within(each)
-        )
-    ]

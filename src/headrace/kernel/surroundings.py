@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Operator, Service
 from headrace.algebra.paths import PathPattern
+from headrace.algebra.walk import within
 from headrace.errors import InternalError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.kernel.budget import Budget
@@ -87,3 +88,18 @@ class Surroundings:
     def whole(self) -> Collection[int]:
         """The operators that are looked at as they are, and not put together with others."""
         return self.given if self.apart is None else {*self.given, *self.apart.operators}
+
+
+def candidates_of(operator: Operator, around: Surroundings) -> list[Operator]:
+    """The operators of a pattern that read nothing of what is given: that is of some instants."""
+    if not around.whole:
+        return list(within(operator))
+    apart = around.apart.operators if around.apart is not None else frozenset[int]()
+    return [
+        each
+        for each in within(operator)
+        if not any(
+            id(below) in around.given or (id(below) in apart and below is not each)
+            for below in within(each)
+        )
+    ]
