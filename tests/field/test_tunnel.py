@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -166,6 +167,18 @@ def test_check_warns_where_the_printed_form_cannot_bind_a_variable(name: str) ->
     assert bool(unbound) == (name[1] in "2356")
     mended = parse(scenario().query(name.lower()), "rspql")
     assert not [note for note in mended.notes if "never bound" in note.text]
+
+
+@needs_data("rspu")
+def test_what_check_says_of_the_printed_forms() -> None:
+    said = []
+    for name in (f"Q{n}{letter}" for n in range(1, 7) for letter in "ab"):
+        text = (DATA / "rspu" / "resources" / "queries" / f"{name}.rspqlstar").read_text("utf-8")
+        text = text.replace("$QUERY_NAME", name).replace("$P", "0.8")
+        notes = [note for note in parse(text, "rspql", name=name).notes if "never" in note.text]
+        said += [f"{note.at.partition(chr(10))[0]}: {note.text}" for note in notes]
+    golden = Path(__file__).with_name("printed_forms.txt").read_text("utf-8")
+    assert "\n".join(said) + "\n" == golden
 
 
 def test_the_generator_has_the_parameters_of_the_paper() -> None:
