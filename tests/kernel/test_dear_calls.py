@@ -41,7 +41,9 @@ BOUND = f"""{HEAD} {{
   WINDOW <x:v> {{ ?y <x:at> ?place }} }}"""
 OPTIONAL = f"""{HEAD} {{
   WINDOW <x:v> {{ ?y <x:at> ?place }}
-  OPTIONAL {{ WINDOW <x:w> {{ ?x <x:at> ?place ; <x:is> ?d }} BIND(rspu:lessThan(?d, 2) AS ?p) }} }}"""
+  OPTIONAL {{
+    WINDOW <x:w> {{ ?x <x:at> ?place ; <x:is> ?d }} BIND(rspu:lessThan(?d, 2) AS ?p)
+  }} }}"""
 UNREAD = f"""PREFIX rspu: <{RSPU}>
 SELECT ?x FROM NAMED WINDOW <x:w> ON <x:s> [RANGE 10s STEP 10s] WHERE {{
   WINDOW <x:w> {{ ?x <x:is> ?d BIND(rspu:lessThan(?d, 2) AS ?p) }} }}"""
