@@ -9,9 +9,10 @@ from headrace.algebra.expressions import Expression
 
 _SHARE_OF_NEW: Final = 0.3
 _SHARE_OF_SLOWER: Final = 0.1
+_FEW: Final = 4
 _FIRST_GUESS: Final = 2e-6
-FIXED: Final = 1.5e-3
-"""Seconds that a test takes whatever it is about."""
+_FIXED_AT_MOST: Final = 4e-3
+"""Seconds that a test may take whatever it is about; it is the least that one has taken."""
 _FORGOTTEN: Final = 0.02
 """How much less sure it is each time that solutions have partners, if nobody looks."""
 
@@ -32,17 +33,14 @@ class Cost:
     met: float = 0.5
     fan: float = 1.0
 
-    def of(self, inputs: int) -> float:
-        """What a test of so many distinct inputs takes, in seconds."""
-        return FIXED + inputs * self.seconds
-
 
 @dataclass
 class Costs:
     """What was seen of each condition, the latest most of all. No answer depends on it."""
 
     _seen: dict[Expression, Cost] = field(default_factory=dict)
-    _tested: set[Expression] = field(default_factory=set)
+    _least: dict[Expression, float] = field(default_factory=dict)
+    _most: dict[Expression, int] = field(default_factory=dict)
 
     def of(self, condition: Expression) -> Cost:
         """What a condition is expected to cost."""
@@ -52,12 +50,16 @@ class Costs:
         """Take note of what a condition has cost for so many distinct inputs."""
         if not inputs:
             return
-        before, each = self.of(condition), max(seconds - FIXED, 0.0) / inputs
-        known = condition in self._tested
-        self._tested.add(condition)
+        known = condition in self._least
+        fixed = min(self._least.get(condition, _FIXED_AT_MOST), seconds)
+        self._least[condition] = fixed
+        before, each = self.of(condition), (seconds - fixed) / inputs
         share = _SHARE_OF_NEW if known else 1.0
         # What takes longer than before may be due to whatever else the machine does.
         slower = _SHARE_OF_SLOWER if known and each > before.seconds else 1.0
+        most = self._most[condition] = max(inputs, self._most.get(condition, 0))
+        if slower < 1 and _FEW * inputs < most:
+            slower = 0.0  # and so few tell nothing
         self._seen[condition] = replace(
             before,
             seconds=before.seconds + slower * (each - before.seconds),
