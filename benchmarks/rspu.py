@@ -414,13 +414,14 @@ def main() -> None:
     """Print the figures, and write or draw them where asked."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--sectors", type=int, default=1000, help="of the tunnel")
-    options.add_argument("--slow-sectors", type=int, default=500, help="with slow functions")
-    options.add_argument("--events", type=int, default=200, help="of figure 3, a second")
-    options.add_argument("--slow-events", type=int, default=100, help="with slow functions")
+    options.add_argument("--slow-sectors", type=int, default=50, help="with slow functions")
+    options.add_argument("--events", type=int, default=400, help="of figure 3, a second")
+    options.add_argument("--slow-events", type=int, default=30, help="with slow functions")
     options.add_argument("--runs", type=int, default=20, help="of each cell; the median counts")
     options.add_argument(
         "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"
     )
+    options.add_argument("--queries", nargs="*", help="some of their queries")
     options.add_argument("--real", action="store_true", help="without the slow functions")
     options.add_argument("--slow", action="store_true", help="only with the slow functions")
     options.add_argument("--json", type=Path, help="where to write the figures")
@@ -442,7 +443,11 @@ def main() -> None:
         world = tunnel(sectors)
         for name in asked.only:
             ways = BINDS if name == "binds" else FILTERS
-            cells = cells_of(name, world, events)
+            cells = (
+                cell
+                for cell in cells_of(name, world, events)
+                if not asked.queries or cell[1] in asked.queries
+            )
             size = f"{events} events/s" if name == "joins" else f"{sectors} sectors"
             how = "as they are" if kind == "real" else f"{SLOW_SECONDS * 1e6:.0f} us each"
             print(f"\n{name}, functions {how}, {size}: calls and time of one evaluation")

@@ -9,8 +9,9 @@ have partners, and how many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import log2
 from time import perf_counter
 from typing import Final
@@ -218,7 +219,7 @@ class Waiting:
             return [*frames, *single]
         used: set[int] = set()
         for condition in pending:
-            names = _read_by([condition])
+            names = _read_by_one(condition)
             known = frozenset[str]().union(*(each.names for each in single))
             for place, each in enumerate(frames):
                 missing = names - frozenset(each.names)
@@ -272,12 +273,17 @@ def without(found: Solutions, names: frozenset[str]) -> Solutions:
     return replace(found, frame=found.frame.drop(gone), identified_by=told_apart)
 
 
-def _read_by(conditions: Sequence[Expression]) -> frozenset[str]:
-    return frozenset(column(each) for one in conditions for each in mentioned(one))
+def _read_by(conditions: Iterable[Expression]) -> frozenset[str]:
+    return frozenset[str]().union(*map(_read_by_one, conditions))
+
+
+@lru_cache(1024)
+def _read_by_one(condition: Expression) -> frozenset[str]:
+    return frozenset(map(column, mentioned(condition)))
 
 
 def _is_about(condition: Expression, found: Solutions) -> bool:
-    names = _read_by([condition])
+    names = _read_by_one(condition)
     return names <= set(found.frame.columns) and not any(
         found.frame[name].has_nulls() for name in names
     )
@@ -291,7 +297,7 @@ def _place_of(condition: Expression, frames: Sequence[Solutions]) -> int | None:
 
 def _inputs(condition: Expression, found: Solutions) -> int:
     """How many distinct inputs a condition has."""
-    present = [name for name in _read_by([condition]) if name in found.frame.columns]
+    present = [name for name in _read_by_one(condition) if name in found.frame.columns]
     return found.frame.select(present).n_unique() if present else 1
 
 
