@@ -127,7 +127,7 @@ class Waiting:
         seconds = perf_counter() - began
         if is_costly(condition):
             # To count inputs must not take longer than to test them.
-            counts = seconds > _MANY * found.height * _LOOKED_AT
+            counts = found.height > _MANY and seconds > _MANY * found.height * _LOOKED_AT
             inputs = _inputs(condition, found) if counts else found.height
             self.costs.saw(condition, inputs, seconds, kept.height / found.height)
         return kept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from headrace.algebra.expressions import Expression
 from headrace.algebra.operators import Filter, Graph, Join, LeftJoin, Operator, Project, Window
 from headrace.algebra.scope import certain, mentioned, possible, possible_in_order
@@ -9,6 +11,7 @@ from headrace.functions.dependence import is_costly, is_local
 from headrace.rewrite.conditions import is_movable
 
 
+@lru_cache(1024)
 def can_wait(condition: Expression) -> bool:
     """Whether a condition may be dear, and says the same of a solution wherever it is tested."""
     return is_costly(condition) and is_movable(condition) and is_local(condition)
