@@ -12,6 +12,10 @@ evaluation of a query over full windows is counted and timed, by how calls are k
 First calls are counted, which no machine changes. Then evaluations are timed, with the functions as
 they are and with functions that take 100 microseconds each. Figure 3 varies how many partners an
 event has and how many pass the filter. Before anything is timed, all ways must give equal answers.
+
+Ways are timed in turns, and ratios are medians of ratios within a turn: whatever else the machine
+does falls on all of them. `--judge FILE ...` reads figures that were written by `--json` before,
+and says again what they show.
 """
 
 from __future__ import annotations
@@ -19,9 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -67,6 +72,9 @@ SELECTIVITIES = (1, 10, 50, 90, 99)
 SECOND = 1_000_000
 INSTANT = 10 * SECOND
 """When queries are evaluated: windows of ten seconds are full then."""
+WARM = 6
+EARLY = "6a early"
+"""Query 6a, whose values are bound before the last window is joined."""
 SLOW = "http://example.org/slow#"
 SLOW_SECONDS = 100e-6
 
@@ -186,39 +194,59 @@ class Figure:
     functions: str
     rows: int
     calls: int
-    seconds: float
+    times: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """What an evaluation takes."""
+        return median(self.times)
+
+    def against(self, other: Figure) -> float:
+        """How many times as long as another way it takes, turn by turn."""
+        return median(ours / theirs for ours, theirs in zip(self.times, other.times, strict=True))
 
 
-def measured(experiment: str, cell: Cell, ways: Sequence[str], runs: int) -> Iterator[Figure]:
-    """Evaluate a query in all ways, in turns, so that what else the machine does falls on all."""
-    world, name, text, setting = cell
-    kinds = {"real": (Functions(), text), "100 us": (slow_functions(), slow(text))}
-    if experiment.endswith("slow"):
-        kinds.pop("real")
-    else:
-        kinds.pop("100 us")
-    for kind, (functions, written) in kinds.items():
-        asked = {way: Asked.of(world, written, way, functions) for way in ways}
-        expected: list[str] | None = None
-        counted: dict[str, tuple[int, int]] = {}
-        for way, each in asked.items():
-            each.answers()  # what is static is remembered from here on
-            tally: Counter[str] = Counter()
-            found = each.answers(tally)
-            rows = sorted(map(str, found.iter_rows()))
-            assert expected is None or rows == expected, (name, setting, way)
-            expected = rows if expected is None else expected
-            counted[way] = (found.height, tally.total())
-        times: dict[str, list[float]] = {way: [] for way in ways}
-        for _ in range(runs):
-            for way, each in asked.items():
-                began = perf_counter()
-                each.answers()
-                times[way].append(perf_counter() - began)
-        for way in ways:
-            height, calls = counted[way]
-            seconds = median(times[way])
-            yield Figure(experiment, name, setting, way, kind, height, calls, seconds)
+def measured(
+    experiment: str, cells: Sequence[Cell], ways: Sequence[str], runs: int
+) -> Iterator[Figure]:
+    """Evaluate versions of a query in all ways, in turns: what else is done falls on all."""
+    is_slow = experiment.endswith("slow")
+    asked: dict[tuple[str, str], Asked] = {}
+    counted: dict[tuple[str, str], tuple[int, int]] = {}
+    expected: list[str] | None = None
+    for (world, name, text, setting), way in product(cells, ways):
+        functions, written = (slow_functions(), slow(text)) if is_slow else (Functions(), text)
+        each = asked[name, way] = Asked.of(world, written, way, functions)
+        for _ in range(WARM):  # what is static is remembered, what functions cost is known
+            each.answers()
+        tally: Counter[str] = Counter()
+        found = each.answers(tally)
+        rows = sorted(map(str, found.iter_rows()))
+        assert expected is None or rows == expected, (name, setting, way)
+        expected = rows if expected is None else expected
+        counted[name, way] = (found.height, tally.total())
+    times: dict[tuple[str, str], list[float]] = {key: [] for key in asked}
+    order = list(asked)
+    for turn in range(runs):
+        first = turn % len(order)
+        for key in (*order[first:], *order[:first]):
+            began = perf_counter()
+            asked[key].answers()
+            times[key].append(perf_counter() - began)
+    kind = "100 us" if is_slow else "real"
+    for (_, name, _, setting), way in product(cells, ways):
+        height, calls = counted[name, way]
+        taken = tuple(times[name, way])
+        yield Figure(experiment, name, setting, way, kind, height, calls, taken)
+
+
+def with_twins(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Cells, those together that are the same query either way round."""
+    groups: dict[tuple[str, float], list[Cell]] = {}
+    for cell in cells:
+        _, name, _, setting = cell
+        groups.setdefault((name.rstrip("ab"), setting), []).append(cell)
+    yield from groups.values()
 
 
 def tunnel(sectors: int) -> World:
@@ -235,16 +263,15 @@ def tunnel(sectors: int) -> World:
 
 def cells_of_filters(world: World) -> Iterator[Cell]:
     """Figure 1: queries 1 to 3, either way round, by threshold."""
-    for name in ("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"):
-        for threshold in THRESHOLDS:
-            yield world, name, _tvs.query(name, threshold), threshold
+    for name, threshold in product(("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"), THRESHOLDS):
+        yield world, name, _tvs.query(name, threshold), threshold
 
 
 def cells_of_binds(world: World) -> Iterator[Cell]:
     """Figure 2: queries 4 to 6, either way round."""
     for name in ("q4a", "q4b", "q5a", "q5b", "q6a", "q6b"):
         yield world, name, _tvs.query(name), 0
-    yield world, "6a early", _tvs.early_binds(_tvs.query("q6a")), 0
+    yield world, EARLY, _tvs.early_binds(_tvs.query("q6a")), 0
 
 
 def cells_of_joins(events: int) -> Iterator[Cell]:
@@ -283,31 +310,76 @@ def shown(figures: Sequence[Figure], ways: Sequence[str]) -> Iterator[str]:
         yield f"{query:10} {setting:5g} {rows:7} | " + " | ".join(parts)
 
 
+Cells: TypeAlias = dict[tuple[str, str, float], dict[str, Figure]]
+
+
 def conclusions(figures: Sequence[Figure]) -> Iterator[str]:
-    """How far the choice is from the better of H3 and H4, and versions a and b from each other."""
-    cells: dict[tuple[str, str, float], dict[str, Figure]] = {}
+    """What the figures show, as ratios, each beside what it should be."""
+    cells: Cells = {}
     for each in figures:
         cells.setdefault((each.experiment, each.query, each.setting), {})[each.way] = each
-    ratios = [
-        (found["chosen"].seconds / min(found["cache"].seconds, found["H4"].seconds), key)
+    chosen = [
+        (found["chosen"].against(better), key)
         for key, found in cells.items()
         if {"chosen", "cache", "H4"} <= set(found)
+        for better in [min(found["cache"], found["H4"], key=lambda each: each.seconds)]
     ]
-    if ratios:
-        worst, where = max(ratios)
-        yield f"chosen against the better of H3 and H4: {median(r for r, _ in ratios):.2f}x, "
-        yield f"  at worst {worst:.2f}x in {where}"
-    pairs = [
-        (max(one, other) / min(one, other), key)
+    if chosen:
+        yield _judged("chosen against the better of H3 and H4", chosen, at_most=1.15)
+        calls = [
+            (found["chosen"].calls / max(1, min(found["cache"].calls, found["H4"].calls)), key)
+            for key, found in cells.items()
+            if {"chosen", "cache", "H4"} <= set(found)
+        ]
+        yield _judged("the same, calls", calls)
+    twins = [
+        (max(ratio, 1 / ratio), key)
         for key, found in cells.items()
         if key[1].endswith("a") and "chosen" in found
         for twin in [cells.get((key[0], key[1][:-1] + "b", key[2]), {}).get("chosen")]
         if twin is not None
-        for one, other in [(found["chosen"].seconds, twin.seconds)]
+        for ratio in [found["chosen"].against(twin)]
     ]
-    if pairs:
-        worst, where = max(pairs)
-        yield f"versions a and b, chosen: at worst {worst:.2f}x apart, in {where}"
+    if twins:
+        yield _judged("versions a and b, chosen", twins, at_most=1.2)
+    yield from _lazy_conclusions(cells)
+    whole = [
+        (found["chosen"].seconds * 1e3, key)
+        for key, found in cells.items()
+        if found["chosen"].functions == "real" and not key[0].startswith("joins")
+    ]
+    if whole:
+        yield _judged("an evaluation, chosen, in ms", whole, at_most=100)
+
+
+def _lazy_conclusions(cells: Cells) -> Iterator[str]:
+    """What lazy values gain, and what they cost where there is nothing to gain."""
+    pairs = [("lazy", "base"), ("lazy+cache", "cache")]
+    losses = [
+        (found[lazy].against(found[other]), key)
+        for key, found in cells.items()
+        for lazy, other in pairs
+        if {lazy, other} <= set(found)
+    ]
+    if losses:
+        yield _judged("lazy against not lazy", losses, at_most=1.05)
+    gains = [
+        f"{found[other].against(found[lazy]):.1f}x ({lazy})"
+        for key, found in cells.items()
+        for lazy, other in pairs
+        if key[1] == EARLY and {lazy, other} <= set(found)
+    ]
+    if gains:
+        yield f"gained by lazy values in {EARLY}: {', '.join(gains)}"
+
+
+def _judged(what: str, found: Sequence[tuple[float, object]], at_most: float | None = None) -> str:
+    worst, where = max(found, key=lambda each: each[0])
+    shown = f"{what}: median {median(each for each, _ in found):.2f}, at worst {worst:.2f} {where}"
+    if at_most is None:
+        return shown
+    beyond = sum(each > at_most for each, _ in found)
+    return f"{shown}; of {len(found)} cells {beyond} are above {at_most:g}"
 
 
 def draw(figures: Sequence[Figure], file: Path) -> None:
@@ -329,36 +401,60 @@ def draw(figures: Sequence[Figure], file: Path) -> None:
     figure.savefig(file)
 
 
+def tell(figures: Sequence[Figure]) -> None:
+    """Print figures that were found, and what they show."""
+    for name in dict.fromkeys(each.experiment for each in figures):
+        found = [each for each in figures if each.experiment == name]
+        print(f"\n{name}: calls and time of one evaluation")
+        print("\n".join(shown(found, BINDS if name.startswith("binds") else FILTERS)))
+        print("\n".join(conclusions(found)))
+
+
 def main() -> None:
     """Print the figures, and write or draw them where asked."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--sectors", type=int, default=1000, help="of the tunnel")
-    options.add_argument("--slow-sectors", type=int, default=500, help="with slow functions")
-    options.add_argument("--events", type=int, default=200, help="of figure 3, a second")
-    options.add_argument("--slow-events", type=int, default=100, help="with slow functions")
+    options.add_argument("--slow-sectors", type=int, default=50, help="with slow functions")
+    options.add_argument("--events", type=int, default=400, help="of figure 3, a second")
+    options.add_argument("--slow-events", type=int, default=30, help="with slow functions")
     options.add_argument("--runs", type=int, default=20, help="of each cell; the median counts")
     options.add_argument(
         "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"
     )
+    options.add_argument("--queries", nargs="*", help="some of their queries")
     options.add_argument("--real", action="store_true", help="without the slow functions")
+    options.add_argument("--slow", action="store_true", help="only with the slow functions")
     options.add_argument("--json", type=Path, help="where to write the figures")
     options.add_argument("--plot", type=Path, help="where to draw them, as PNG or SVG")
+    options.add_argument("--judge", type=Path, nargs="*", help="figures written before")
     asked = options.parse_args()
-    figures: list[Figure] = []
-    for kind in ("real",) if asked.real else ("real", "slow"):
+    if asked.judge:
+        told = [figure for file in asked.judge for figure in json.loads(file.read_text())]
+        figures = [Figure(**each) for each in told]
+        tell(figures)
+        if asked.plot:
+            draw(figures, asked.plot)
+        return
+    figures = []
+    kinds = ("real",) if asked.real else ("slow",) if asked.slow else ("real", "slow")
+    for kind in kinds:
         sectors = asked.sectors if kind == "real" else asked.slow_sectors
         events = asked.events if kind == "real" else asked.slow_events
         world = tunnel(sectors)
         for name in asked.only:
             ways = BINDS if name == "binds" else FILTERS
-            cells = cells_of(name, world, events)
+            cells = (
+                cell
+                for cell in cells_of(name, world, events)
+                if not asked.queries or cell[1] in asked.queries
+            )
             size = f"{events} events/s" if name == "joins" else f"{sectors} sectors"
             how = "as they are" if kind == "real" else f"{SLOW_SECONDS * 1e6:.0f} us each"
             print(f"\n{name}, functions {how}, {size}: calls and time of one evaluation")
             found = [
                 each
-                for cell in cells
-                for each in measured(f"{name} {kind}", cell, ways, asked.runs)
+                for twins in with_twins(cells)
+                for each in measured(f"{name} {kind}", twins, ways, asked.runs)
             ]
             figures += found
             print("\n".join(shown(found, ways)))

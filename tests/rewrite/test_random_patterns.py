@@ -6,22 +6,28 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.algebra.expressions import Expression, FunctionCall, Operation
 from headrace.algebra.notation import show
-from headrace.algebra.operators import Operator
+from headrace.algebra.operators import Filter, Operator
 from headrace.algebra.query import Dataset, Query, Select
+from headrace.algebra.walk import inputs, with_inputs
 from headrace.algebra.windows import TimeWindow, WindowDeclaration
+from headrace.functions.costs import Cost, Costs
+from headrace.functions.table import Functions
 from headrace.rdf.terms import Iri
+from headrace.rdf.vocabulary import RSPU
 from headrace.rewrite.optimise import optimised
 from tests.rewrite.choosing import EVERY, Rules
 from tests.rewrite.naive import World, bag
 from tests.rewrite.patterns import patterns
-from tests.rewrite.worlds import PROPERTIES, WINDOWS, kernel_bag, random_world
+from tests.rewrite.worlds import NUMBERS, PROPERTIES, WINDOWS, kernel_bag, random_world
 
 CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
 WORLDS = 2
@@ -77,3 +83,44 @@ def test_the_kernel_finds_them_too(pattern: Operator, in_default: bool, seed: in
     made = rewritten(asked(pattern, in_default=in_default), EVERY)
     world = worlds(seed, in_default=in_default)[0]
     assert kernel_bag(made, world) == bag(pattern, world), show(made)
+
+
+@dataclass
+class Known(Costs):
+    """Costs that are known beforehand, whatever is seen."""
+
+    known: Cost = field(default_factory=Cost)
+
+    def of(self, condition: Expression) -> Cost:  # noqa: ARG002 - all cost the same
+        return self.known
+
+
+def dear(operator: Operator) -> Operator:
+    """The same, with filters that call a function, which changes nothing."""
+    below = with_inputs(operator, tuple(map(dear, inputs(operator))))
+    if not isinstance(below, Filter):
+        return below
+    less = FunctionCall(Iri(f"{RSPU}lessThan"), (NUMBERS[1], NUMBERS[0]))
+    never = Operation(">", (less, NUMBERS[0]))
+    return Filter(Operation("||", (below.condition, never)), below.input)
+
+
+costs = st.builds(
+    Cost,
+    st.sampled_from([0.0, 1.0]),
+    st.just(0.5),
+    st.sampled_from([0, 0.5, 1]),
+    st.sampled_from([1, 9]),
+)
+
+
+@settings(parent=often, max_examples=CASES // 3)
+@given(patterns(), st.booleans(), st.booleans(), st.integers(0, 1_000), costs)
+def test_the_kernel_finds_them_whenever_conditions_are_tested(
+    pattern: Operator, in_default: bool, rewrites: bool, seed: int, cost: Cost
+) -> None:
+    asks = dear(pattern)
+    made = rewritten(asked(asks, in_default=in_default), EVERY) if rewrites else asks
+    for world in worlds(seed, in_default=in_default):
+        found = kernel_bag(made, world, replace(Functions(), costs=Known(known=cost)))
+        assert found == bag(pattern, world), show(made)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from typing import Final
 
 import polars as pl
 
 from headrace.algebra.operators import Operator
+from headrace.functions.table import Functions
 from headrace.kernel.columns import CONTENTS
 from headrace.kernel.data import Data, Quads, WindowContents, united
 from headrace.kernel.dictionary import Dictionary
@@ -59,8 +61,13 @@ def _statements(random: Random, size: int, stream: Iri | None) -> Statements:
     return found
 
 
-def kernel_bag(operator: Operator, world: World) -> Counter[frozenset[tuple[str, Term]]]:
-    """What the kernel finds, in the same form as `naive.bag`."""
+def kernel_bag(
+    operator: Operator, world: World, functions: Functions | None = None
+) -> Counter[frozenset[tuple[str, Term]]]:
+    """What the kernel finds, in the same form as `naive.bag`.
+
+    Where functions are given, it chooses when to test conditions, by what those cost.
+    """
     dictionary = Dictionary()
     static = Data(Quads(dictionary.encode_quads(_quads(world.static))))
     streams = tuple(dict.fromkeys(stream for _, stream in world.windows))
@@ -72,6 +79,9 @@ def kernel_bag(operator: Operator, world: World) -> Counter[frozenset[tuple[str,
     data = Data(united(shown), beneath=static) if shown else static
     instants = range(1)
     around = Surroundings(dictionary, instants, windows=windows, streams=streams)
+    if functions is not None:
+        context = replace(around.context, functions=functions)
+        around = replace(around, context=context, chooses=True)
     found = evaluate(operator, data, around).expanded(instants)
     columns = [dictionary.terms(found.frame[name]) for name in found.names]
     names = [name[1:] for name in found.names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, assert_never
@@ -37,11 +37,12 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import PathPattern
-from headrace.algebra.scope import possible
+from headrace.algebra.scope import certain, mentioned, possible
 from headrace.algebra.walk import conjuncts, everywhere, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
+from headrace.kernel.chains import chain_of
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.data import (
     Active,
@@ -56,7 +57,6 @@ from headrace.kernel.expressions import Expressions
 from headrace.kernel.intervals import related
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.lasting_solutions import solutions_kept
-from headrace.kernel.members import table_of
 from headrace.kernel.order import distinct, is_ordered, ordered, sliced
 from headrace.kernel.paths import Paths
 from headrace.kernel.remembered import Static, put_together, remembered
@@ -64,25 +64,23 @@ from headrace.kernel.remote import annotated, with_chances
 from headrace.kernel.scan import Wanted, at_instants, scan
 from headrace.kernel.solutions import Solutions, nothing, unit
 from headrace.kernel.stamps import Stamps
-from headrace.kernel.surroundings import Surroundings
-from headrace.kernel.waiting import Waiting
+from headrace.kernel.surroundings import Surroundings, candidates_of
+from headrace.kernel.values_clause import values_of
+from headrace.kernel.waiting import Opened, Waiting
 from headrace.planning.following import follows_graph
-from headrace.planning.join_order import Estimate, greedy
 from headrace.planning.limits import Limit, limit, limits
-from headrace.planning.sharing import Parameters
 from headrace.rdf.terms import Iri
-from headrace.rewrite.late import can_wait, waiting
+from headrace.rewrite.late import can_wait
 
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    alone = not around.given and around.apart is None  # else operators are known by their identity
-    if around.chooses and alone and around.observe is None:
-        operator = waiting(operator)
     chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
     places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
-    candidates = around.steady(operator) if around.precomputes else ()
+    if wanted.timed or around.observe is not None:  # who looks sees each operator by itself
+        around = replace(around, chooses=False)
+    candidates = candidates_of(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, places, static).solutions(operator)
 
@@ -156,7 +154,7 @@ class _Snapshot:
                 theirs = self.solutions(right)
                 return join(self.around.remote(left, theirs), theirs, budget)
             case Join():
-                return self._chain(operator, ())
+                return self._waiting.settled(self._chain(operator))
             case LeftJoin():
                 return self._optional(operator)
             case Union(branches):
@@ -171,7 +169,7 @@ class _Snapshot:
             case Extend():
                 return self._extended(operator)
             case Values():
-                return self._table(operator)
+                return values_of(operator, self.around.dictionary)
             case Graph(name, source):
                 return self._graph(name, source)
             case Window():
@@ -256,35 +254,90 @@ class _Snapshot:
         """OPTIONAL; a service on its right side is asked only for what fits the left."""
         right, condition = operator.right, operator.condition
         ours = self._timely(self.solutions(operator.left), condition)
-        theirs = self._right(right, ours)
+        if isinstance(right, Service):
+            theirs = self.around.remote(right, ours)
+        else:
+            theirs = self.solutions(right)
         test = None
         if condition is not None:
             test = lambda found: self.expressions.condition(condition, found)  # noqa: E731
         found = left_join(ours, theirs, test, self.around.instants, self.around.budget)
         return self.around.optional(right, found)
 
-    def _chain(self, operator: Join, conditions: tuple[Expression, ...]) -> Solutions:
-        """A chain of joins, in whatever order is good; what is static is joined beforehand.
+    @property
+    def _waiting(self) -> Waiting:
+        costs = self.around.context.functions.costs
+        return Waiting(costs, self.expressions.condition, self.around.budget)
 
-        Conditions are tested when that costs least.
-        """
-        found: list[Solutions] = []
+    def _open(self, operator: Operator) -> Opened:
+        """The solutions of an operator, of which conditions that may be dear may wait."""
+        if not self.around.chooses or self._is_closed(operator):
+            return Opened(self.solutions(operator))
+        opened = self._opened(operator)
+        self.around.budget.check(opened.found.height, type(operator).__name__.lower())
+        return opened
+
+    def _is_closed(self, operator: Operator) -> bool:
+        """Whether an operator is looked at as it is: it is given, or known beforehand."""
+        return (
+            id(operator) in self.around.whole
+            or self.static.beneath(operator, self.data) is not None
+        )
+
+    def _opened(self, operator: Operator) -> Opened:
+        match operator:
+            case Join(left, right) if not isinstance(left, Service) and not isinstance(
+                right, Service
+            ):
+                return self._chain(operator, may_wait=True)
+            case Filter(condition, source):
+                return self._open_filter(condition, source, may_wait=True)
+            case Project(source, variables):
+                kept = [*map(column, variables)]
+                opened = self._showing(self._open(source), kept)
+                kept += opened.found.chances
+                read = [name for name in opened.reads if name not in kept]
+                found = opened.found.only([*kept, *read])
+                return Opened(found, opened.pending, frozenset(read))
+            case Window(Iri() as name, source, None):
+                held = [each.quads for each in self.around.windows if each.name == name]
+                inside = self._over(Data(united(held))) if held else None
+                return inside._open(source) if inside else Opened(self.solutions(operator))
+            case Graph(Variable() as name, source) if follows_graph(source, name):
+                return self._within(EachNamedGraph(name))._open(source)
+            case _:
+                return Opened(self.solutions(operator))
+
+    def _showing(self, opened: Opened, names: list[str]) -> Opened:
+        """Solutions for who asks for some columns: what is hidden is not among them."""
+        is_shown = not opened.hidden.isdisjoint(names)
+        return Opened(self._waiting.settled(opened)) if is_shown else opened
+
+    def _chain(
+        self, operator: Join, may_wait: bool = False, conditions: tuple[Expression, ...] = ()
+    ) -> Opened:
+        """A chain of joins, in whatever order is good; what is static is joined beforehand."""
+        found: list[Opened] = []
         static: list[Operator] = []
         patterns: list[TriplePattern | PathPattern] = []
-        for each in _operands(operator, self.around.whole):
+        closed = self._is_closed if self.around.chooses else None
+        chain = chain_of(operator, self.around.whole, closed)
+        for each in chain.operands:
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
             elif isinstance(each, Bgp) and each.patterns and id(each) not in self.around.whole:
                 patterns += each.patterns
             else:
-                found.append(self.solutions(each))
-        found += self._static(static)
+                found.append(self._open(each))
+        found += map(Opened, self._static(static))
         # What is much more than it is joined with is looked at for what is there twice afterwards.
         loose_from = None
-        if found and all(each.identified_by is not None for each in found):
-            loose_from = _MUCH_MORE * min(each.height for each in found)
-        scanned = [self._pattern(each, loose_from=loose_from) for each in patterns]
-        return self._joined([*scanned, *found], conditions)
+        if found and all(each.found.identified_by is not None for each in found):
+            loose_from = _MUCH_MORE * min(each.found.height for each in found)
+        scanned = [Opened(self._pattern(each, loose_from=loose_from)) for each in patterns]
+        hidden = frozenset(map(column, chain.hidden))
+        conditions = (*chain.conditions, *conditions)
+        return self._waiting.joined([*scanned, *found], conditions, hidden, may_wait)
 
     def _static(self, operators: list[Operator]) -> list[Solutions]:
         """The solutions of static operators, joined with each other as far as that pays."""
@@ -306,53 +359,46 @@ class _Snapshot:
         return remembered(beneath, (tuple(operators), self.wanted), found)
 
     def _filtered(self, condition: Expression, source: Operator) -> Solutions:
-        """The solutions that meet a chain of conditions, the innermost first."""
+        """The solutions that meet a chain of conditions."""
+        return self._waiting.settled(self._open_filter(condition, source))
+
+    def _open_filter(
+        self, condition: Expression, source: Operator, may_wait: bool = False
+    ) -> Opened:
+        """The same, of which some may wait; the others are tested, the innermost first."""
         conditions = conjuncts(condition)
         while isinstance(source, Filter) and id(source) not in self.around.whole:
             conditions = (*conjuncts(source.condition), *conditions)
             source = source.input
+        dear: tuple[Expression, ...] = ()
+        if self.around.chooses:
+            bound = certain(source)
+            dear = tuple(each for each in conditions if can_wait(each) and mentioned(each) <= bound)
+            conditions = tuple(each for each in conditions if each not in dear)
         match source:
             case Bgp((TriplePattern(_, _, Variable() as object_) as pattern,)) if (
                 id(source) not in self.around.whole
             ):
-                found = self._pattern(pattern, tuple(limits(conditions, object_)))
-                conditions = tuple(
-                    each for each in conditions if limit(each, object_) not in found.met
-                )
-            case Join() if self.around.chooses and id(source) not in self.around.whole:
-                dear = tuple(each for each in conditions if can_wait(each))
-                conditions = tuple(each for each in conditions if each not in dear)
-                found = self._chain(source, dear) if dear else self.solutions(source)
+                opened = Opened(self._pattern(pattern, tuple(limits(conditions, object_))))
+                met = opened.found.met
+                conditions = tuple(each for each in conditions if limit(each, object_) not in met)
+            case Join() if dear and not self._is_closed(source):
+                opened, dear = self._chain(source, may_wait, dear), ()
             case _:
-                found = self.solutions(source)
+                opened = self._open(source)
+        read = [column(each) for one in conditions for each in mentioned(one)]
+        opened = self._showing(opened, read)
+        found = opened.found
         for each in conditions:
             found = self._timely(found, each)
             found = found.filtered(self.expressions.condition(each, found))
-        return found
+        return replace(opened, found=found, pending=(*opened.pending, *dear))
 
     def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:
         if not patterns:
             return unit()
-        return self._joined([self._pattern(pattern) for pattern in patterns])
-
-    def _joined(self, parts: list[Solutions], conditions: tuple[Expression, ...] = ()) -> Solutions:
-        costs = self.around.context.functions.costs
-        waits = Waiting(conditions, costs, self.expressions.condition)
-        parts = [
-            waits.tested(part, [*parts[:place], *parts[place + 1 :]])
-            for place, part in enumerate(parts)
-        ]
-        estimates = [Estimate(frozenset(part.names), part.height) for part in parts]
-        found: Solutions | None = None
-        order = list(greedy(estimates))
-        for step, position in enumerate(order, start=1):
-            part = parts[position]
-            found = part if found is None else join(found, part, self.around.budget)
-            if step > 1:
-                found = waits.tested(found, [parts[later] for later in order[step:]])
-        assert found is not None, "there is a pattern"
-        found = waits.all_tested(found)
-        return found.once() if any(part.repeated for part in parts) else found
+        parts = [Opened(self._pattern(pattern)) for pattern in patterns]
+        return self._waiting.joined(parts).found
 
     def _pattern(
         self,
@@ -387,22 +433,6 @@ class _Snapshot:
         paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
         return paths.solutions(pattern)
 
-    def _table(self, operator: Values) -> Solutions:
-        if isinstance(operator, Parameters):
-            return table_of(operator, self.around.dictionary)
-        return self._values(operator.variables, operator.rows)
-
-    def _values(
-        self, variables: tuple[Variable, ...], rows: tuple[tuple[object, ...], ...]
-    ) -> Solutions:
-        encode_all = self.around.dictionary.encode_all
-        columns = {
-            column(variable): encode_all([row[position] for row in rows])  # type: ignore[misc]  # rows hold terms
-            for position, variable in enumerate(variables)
-        }
-        zeros = pl.repeat(0, len(rows), dtype=pl.Int64, eager=True).alias(INSTANT)
-        return Solutions(pl.DataFrame([zeros, *(ids.alias(name) for name, ids in columns.items())]))
-
     # -- windows and graphs ----------------------------------------------------------------
 
     def _over(self, data: Data) -> _Snapshot:
@@ -425,7 +455,8 @@ class _Snapshot:
                 if isinstance(variable, Variable) and term is not None
             }
             if terms:
-                values = self._values(tuple(terms), (tuple(terms.values()),))
+                row = Values(tuple(terms), (tuple(terms.values()),))
+                values = values_of(row, self.around.dictionary)
                 found = join(found, values, self.around.budget)
             branches.append(found)
         if not branches:
@@ -475,14 +506,3 @@ def _name(variable: Variable) -> str:
 
 _SOME: Final = 2
 _MUCH_MORE: Final = 4
-
-
-def _operands(operator: Operator, whole: Collection[int]) -> list[Operator]:
-    """What a chain of joins puts together; an endpoint is asked for what fits its neighbour."""
-    match operator:
-        case Join(Service(), _) | Join(_, Service()):
-            return [operator]
-        case Join(left, right) if id(operator) not in whole:
-            return [*_operands(left, whole), *_operands(right, whole)]
-        case _:
-            return [operator]

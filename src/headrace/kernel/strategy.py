@@ -19,7 +19,7 @@ import polars as pl
 
 from headrace.algebra.expressions import Expression
 from headrace.algebra.query import Select
-from headrace.algebra.reporting import Emit, OnArrival, Strategy
+from headrace.algebra.reporting import Emit, Every, OnArrival, Strategy
 from headrace.algebra.windows import TimeWindow
 from headrace.errors import HeadraceError
 from headrace.functions.times import date_time
@@ -111,7 +111,13 @@ class Matching:
     def _pays(self, logs: Logs) -> bool:
         if self._kept is not None or self._asked is Strategy.INCREMENTAL:
             return True
-        return sum(log.statements.height for log, _ in logs) >= _WORTH_IT
+        return self._is_told_again and (sum(log.statements.height for log, _ in logs) >= _WORTH_IT)
+
+    @property
+    def _is_told_again(self) -> bool:
+        """Whether a match can be of several instants: else most of what is found is never told."""
+        report = self.plan.semantics.report
+        return not (isinstance(report, Every) and self._frames) or report.period < self._widest
 
     def held(
         self, instants: Instants, logs: Logs, around: Around, schedule: Schedule
@@ -156,8 +162,12 @@ class Matching:
 
     @property
     def _widest(self) -> int:
+        return max((each.width for each in self._frames), default=0)
+
+    @property
+    def _frames(self) -> list[TimeWindow]:
         frames = [window.frame for window in self.plan.windows]
-        return max((each.width for each in frames if isinstance(each, TimeWindow)), default=0)
+        return [each for each in frames if isinstance(each, TimeWindow)]
 
     def _cuts(self, instants: Instants) -> Iterator[int]:
         """The instants in runs in which time goes on by no more than a window, but for small ones.

@@ -97,16 +97,17 @@ class Surroundings:
         """The operators that are looked at as they are, and not put together with others."""
         return self.given if self.apart is None else {*self.given, *self.apart.operators}
 
-    def steady(self, operator: Operator) -> list[Operator]:
-        """The operators of a pattern that read nothing of what is given for some instants."""
-        if not self.whole:
-            return list(within(operator))
-        apart = self.apart.operators if self.apart is not None else frozenset[int]()
-        return [
-            each
-            for each in within(operator)
-            if not any(
-                id(below) in self.given or (id(below) in apart and below is not each)
-                for below in within(each)
-            )
-        ]
+
+def candidates_of(operator: Operator, around: Surroundings) -> list[Operator]:
+    """The operators of a pattern that read nothing of what is given: that is of some instants."""
+    if not around.whole:
+        return list(within(operator))
+    apart = around.apart.operators if around.apart is not None else frozenset[int]()
+    return [
+        each
+        for each in within(operator)
+        if not any(
+            id(below) in around.given or (id(below) in apart and below is not each)
+            for below in within(each)
+        )
+    ]

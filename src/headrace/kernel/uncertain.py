@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.algebra.expressions import Expression, FunctionCall
@@ -45,7 +46,9 @@ class Uncertain:
 
     def worth(self, call: FunctionCall, solutions: Solutions) -> pl.DataFrame:
         """Id, kind and number of what a call gives; the id only says that there is something."""
-        found = self._results(call, solutions)
+        found, places = self._results(call, solutions)
+        if places is not None:
+            found = found.at(places)
         number = pl.Series(NUMBER, found.first).set(pl.Series(found.codes != codes.NUMBER), None)
         kind = np.where(found.codes == codes.NUMBER, Kind.DOUBLE, Kind.OTHER).astype(np.uint8)
         there = pl.Series(found.codes != codes.NONE)
@@ -59,7 +62,11 @@ class Uncertain:
 
     def ids(self, call: FunctionCall, solutions: Solutions) -> pl.Series:
         """The terms that a call gives, by id; null where it is an error."""
-        found = self._results(call, solutions)
+        found, places = self._results(call, solutions)
+        ids = self._encoded(found)
+        return ids if places is None else ids.gather(places)
+
+    def _encoded(self, found: Operands) -> pl.Series:
         ids = pl.Series(ID, [None], dtype=pl.Int64).new_from_index(0, len(found))
         numbers = found.codes == codes.NUMBER
         if numbers.any():
@@ -79,25 +86,30 @@ class Uncertain:
         assert distribution is not None, "there is a value"
         return f'"{canonical(distribution)}"^^<{RSPU_DISTRIBUTION}>'
 
-    def _results(self, call: FunctionCall, solutions: Solutions) -> Operands:
-        """What a call gives for each solution, computed once for those with equal inputs."""
+    def _results(
+        self, call: FunctionCall, solutions: Solutions
+    ) -> tuple[Operands, npt.NDArray[np.intp] | None]:
+        """What a call gives for distinct inputs, and which of it each solution has.
+
+        Where there is nothing to look up, each solution has its own.
+        """
         inputs = sorted(mentioned(call), key=lambda each: each.name)
         key = [column(each) for each in inputs if solutions.has(each)]
         frame = solutions.frame
         if not self.calls.cached:
-            return self._operands(call, solutions)
+            return self._operands(call, solutions), None
         if not key:
             one = self._operands(call, solutions.with_frame(frame.head(1)))
-            return one.at(np.zeros(frame.height, np.intp)) if frame.height else one
+            return one, np.zeros(frame.height, np.intp)
         distinct = frame.select(INSTANT, *key).unique(key, keep="first", maintain_order=True)
         if distinct.height == frame.height:
-            return self._operands(call, solutions)
+            return self._operands(call, solutions), None
         found = self._operands(call, Solutions(distinct, keyed=solutions.keyed))
         numbered = distinct.select(key).with_row_index(_ROW)
         places = frame.select(key).join(
             numbered, on=key, how="left", nulls_equal=True, maintain_order="left"
         )
-        return found.at(places[_ROW].to_numpy().astype(np.intp))
+        return found, places[_ROW].to_numpy().astype(np.intp)
 
     def _operands(self, expression: Expression, solutions: Solutions) -> Operands:
         if not is_columnar(expression):

@@ -157,17 +157,41 @@ def double_texts(numbers: pl.Series) -> pl.Series:
 
     >>> double_texts(pl.Series([7512.25, 100.0, 0.5])).to_list()
     ['7.51225E3', '1.0E2', '5.0E-1']
+    >>> double_texts(pl.Series([0.00012, 1e-5, -0.25])).to_list()
+    ['1.2E-4', '1.0E-5', '-2.5E-1']
     """
-    plain = numbers.is_between(1, _PLAIN_BELOW)
-    texts = numbers.to_frame("number").select(_with_exponent(pl.col("number"))).to_series()
+    number = pl.col("number")
+    plain = numbers.is_between(_PLAIN_FROM, _PLAIN_BELOW)
+    texts = (
+        numbers.to_frame("number")
+        .select(
+            pl.when(number < 1)
+            .then(_with_negative_exponent(number))
+            .otherwise(_with_exponent(number))
+        )
+        .to_series()
+    )
     if plain.all():
         return texts
     others = [double_text(number) for number in numbers.filter(~plain)]
     return texts.scatter((~plain).arg_true(), pl.Series(others, dtype=pl.String))
 
 
+_PLAIN_FROM: Final = 1e-4
 _PLAIN_BELOW: Final = 1e15
-"""Up to here Polars writes doubles with as few digits as tell them apart, and no exponent."""
+"""Between these Polars writes doubles with as few digits as tell them apart, and no exponent."""
+
+
+def _with_negative_exponent(number: pl.Expr) -> pl.Expr:
+    """The same of a number below 1 that is written out in full."""
+    fraction = number.cast(pl.String).str.slice(len("0."))
+    digits = fraction.str.strip_chars_start("0")
+    rest = digits.str.slice(1)
+    exponent = fraction.str.len_bytes() - digits.str.len_bytes() + 1
+    shown = pl.when(rest == "").then(pl.lit("0")).otherwise(rest)
+    return pl.concat_str(
+        digits.str.slice(0, 1), pl.lit("."), shown, pl.lit("E-"), exponent.cast(pl.String)
+    )
 
 
 def _with_exponent(number: pl.Expr) -> pl.Expr:

@@ -7,11 +7,11 @@ from functools import lru_cache
 from headrace.algebra.expressions import Expression
 from headrace.algebra.operators import Filter, Graph, Join, LeftJoin, Operator, Project, Window
 from headrace.algebra.scope import certain, mentioned, possible, possible_in_order
-from headrace.algebra.walk import inputs, with_inputs
 from headrace.functions.dependence import is_costly, is_local
-from headrace.rewrite.conditions import is_fixed, is_movable
+from headrace.rewrite.conditions import is_movable
 
 
+@lru_cache(1024)
 def can_wait(condition: Expression) -> bool:
     """Whether a condition may be dear, and says the same of a solution wherever it is tested."""
     return is_costly(condition) and is_movable(condition) and is_local(condition)
@@ -59,20 +59,3 @@ def _pulled_from_join(left: Operator, right: Operator, join: Join) -> Operator:
 
 def _joined(source: Operator, other: Operator, swapped: bool) -> Join:
     return Join(other, source) if swapped else Join(source, other)
-
-
-@lru_cache(256)
-def waiting(operator: Operator) -> Operator:
-    """A pattern in which every filter that may be dear stands as high as it can."""
-    if not is_fixed(operator):
-        return operator
-    while True:
-        made = _everywhere(operator)
-        if made == operator:
-            return operator
-        operator = made
-
-
-def _everywhere(operator: Operator) -> Operator:
-    below = tuple(map(_everywhere, inputs(operator)))
-    return pulled(with_inputs(operator, below))
