@@ -460,7 +460,7 @@ class _Snapshot:
                 found = join(found, values, self.around.budget)
             branches.append(found)
         if not branches:
-            return nothing([column(each) for each in sorted(possible(operator), key=_name)])
+            return nothing(sorted(map(column, possible(operator))))
         return branches[0] if len(branches) == 1 else union(branches, self.around.instants)
 
     def _within(self, active: Active) -> _Snapshot:
@@ -473,8 +473,7 @@ class _Snapshot:
                 return nothing()
             return self._in_graph(active, source)
         if follows_graph(source, name):
-            active_each = EachNamedGraph(name)
-            return self._within(active_each).solutions(source)
+            return self._within(EachNamedGraph(name)).solutions(source)
         return self._graph_by_graph(name, source)
 
     def _in_graph(self, graph: NamedGraph, source: Operator) -> Solutions:
@@ -491,17 +490,11 @@ class _Snapshot:
         """The solutions in each named graph, with its name; a graph need not hold a match."""
         branches = []
         for identity in self.data.graph_names():
-            frame = pl.DataFrame(
-                {INSTANT: [0], column(name): [identity]},
-                schema={INSTANT: pl.Int64, column(name): pl.Int64},
-            )
+            schema = {INSTANT: pl.Int64, column(name): pl.Int64}
+            frame = pl.DataFrame({INSTANT: [0], column(name): [identity]}, schema)
             found = self._in_graph(NamedGraph(identity), source)
             branches.append(join(found, Solutions(frame), self.around.budget))
         return union(branches, self.around.instants) if branches else nothing([column(name)])
-
-
-def _name(variable: Variable) -> str:
-    return variable.name
 
 
 _SOME: Final = 2
