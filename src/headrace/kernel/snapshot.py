@@ -427,11 +427,10 @@ class _Snapshot:
         limited: tuple[Limit, ...],
         loose_from: int | None = None,
     ) -> Solutions:
-        dictionary = self.around.dictionary
+        terms, instants = self.around.dictionary, self.around.instants
         if isinstance(pattern, TriplePattern):
-            return scan(self.data, pattern, dictionary, self.wanted, limited, loose_from)
-        paths = Paths(self.data, dictionary, tuple(self.around.instants), self.around.budget)
-        return paths.solutions(pattern)
+            return scan(self.data, pattern, terms, self.wanted, limited, loose_from)
+        return Paths(self.data, terms, tuple(instants), self.around.budget).solutions(pattern)
 
     # -- windows and graphs ----------------------------------------------------------------
 
@@ -459,9 +458,10 @@ class _Snapshot:
                 values = values_of(row, self.around.dictionary)
                 found = join(found, values, self.around.budget)
             branches.append(found)
-        if not branches:
-            return nothing(sorted(map(column, possible(operator))))
-        return branches[0] if len(branches) == 1 else union(branches, self.around.instants)
+        if len(branches) == 1:
+            return branches[0]
+        empty = nothing(sorted(map(column, possible(operator))))
+        return union(branches, self.around.instants) if branches else empty
 
     def _within(self, active: Active) -> _Snapshot:
         return self._over(self.data.within(active))
@@ -480,8 +480,7 @@ class _Snapshot:
         """The solutions in a named graph, at the instants at which there is such a graph."""
         inner = self._within(graph)
         found = inner.solutions(source)
-        fixed = not self.data.keyed or graph.name in self.data.fixed_names()
-        if fixed or follows_graph(source):
+        if not self.data.keyed or graph.name in self.data.fixed_names() or follows_graph(source):
             return found
         present = at_instants(inner.data.statements(), {}, self.data.quads).unique()
         return join(found, Solutions(present, keyed=True), self.around.budget)
