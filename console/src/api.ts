@@ -220,6 +220,16 @@ export const api = {
     send("sparql", { method: "POST", body: query, headers: { "Content-Type": "application/sparql-query", Accept: accept }, signal }),
 };
 
+/** Predicates and classes that were seen in streams and static data. */
+export async function vocabulary(): Promise<string[]> {
+  try {
+    const found = await get<{ predicates?: string[]; classes?: string[] }>("vocabulary");
+    return [...(found.predicates ?? []), ...(found.classes ?? [])];
+  } catch {
+    return [];
+  }
+}
+
 export type Triple = Term[];
 
 export interface Following {

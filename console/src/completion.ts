@@ -1,10 +1,13 @@
 // What could stand at the cursor: words of the dialects, names in the text, known streams.
 import { snippetCompletion, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { prefixes, shortened } from "./terms";
 import words from "./words.json";
 
 /** What the server knows that can be named in a query. */
 export interface Known {
   streams: () => readonly string[];
+  /** Predicates and classes. */
+  terms: () => readonly string[];
   continuous: boolean;
 }
 
@@ -44,11 +47,13 @@ function declarations(text: string): Completion[] {
     .map(([prefix, space]) => ({ label: `${prefix}:`, apply: `${prefix}: <${space}>`, detail: space, type: "namespace" }));
 }
 
-function names(text: string): Completion[] {
+function names(text: string, terms: readonly string[]): Completion[] {
   const used = distinct(text, /(?<![<\w/:])([A-Za-z][\w.-]*:[A-Za-z_][\w-]*)(?![^<>\n]*>)/g);
   const declared = distinct(text, /PREFIX\s+([\w.-]*:)/gi);
   const chances = declared.includes("rspu:") ? words.uncertainty.map((name) => `rspu:${name}`) : [];
-  const labels = new Set([...declared, ...used, ...chances]);
+  const spaces = prefixes(text).filter(([, prefix]) => declared.includes(`${prefix}:`));
+  const seen = terms.map((iri) => shortened(iri, spaces)).filter((name) => !name.startsWith("<"));
+  const labels = new Set([...declared, ...used, ...seen, ...chances]);
   return [...labels].map((label) => ({ label, type: "namespace", boost: 1 }));
 }
 
@@ -65,13 +70,13 @@ export function completions(known: Known): (context: CompletionContext) => Compl
     const iri = context.matchBefore(/<[^\s<>"{}]*/);
     if (iri && !/<\s*$/.test(context.state.sliceDoc(iri.to, iri.to + 1))) {
       const closed = context.state.sliceDoc(context.pos, context.pos + 1) === ">";
-      const found = [...new Set([...known.streams(), ...distinct(text, /<([^\s<>"{}]+)>/g)])];
+      const found = [...new Set([...known.streams(), ...known.terms(), ...distinct(text, /<([^\s<>"{}]+)>/g)])];
       const options = found.map((each) => ({
         label: `<${each}`,
         displayLabel: each,
         apply: closed ? `<${each}` : `<${each}>`,
         type: known.streams().includes(each) ? "class" : "text",
-        detail: known.streams().includes(each) ? "stream" : "in this query",
+        detail: known.streams().includes(each) ? "stream" : known.terms().includes(each) ? "seen in data" : "in this query",
       }));
       return { from: iri.from, options, validFor: /^<[^\s<>"{}]*$/ };
     }
@@ -82,7 +87,7 @@ export function completions(known: Known): (context: CompletionContext) => Compl
     }
     const word = context.matchBefore(/[A-Za-z_][\w.:-]*/);
     if (!word && !context.explicit) return null;
-    const options = [...names(text), ...standard, ...(known.continuous ? continuous : modifiers)];
+    const options = [...names(text, known.terms()), ...standard, ...(known.continuous ? continuous : modifiers)];
     return { from: word?.from ?? context.pos, options, validFor: /^[\w.:-]*$/ };
   };
 }

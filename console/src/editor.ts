@@ -9,6 +9,7 @@ import { EditorView, drawSelection, highlightActiveLine, highlightSpecialChars, 
 import { completions, type Known } from "./completion";
 import { h } from "./dom";
 import { headraceLanguage } from "./language";
+import { offsetIn } from "./offsets";
 
 /** Something wrong with a text; offsets count code points. */
 export interface Problem {
@@ -32,13 +33,6 @@ export interface Options {
 }
 
 const PATIENCE = 300;
-
-/** Where the n-th code point of a text stands in UTF-16, which is what editors count. */
-export function offsetIn(text: string, codePoints: number): number {
-  let at = 0;
-  for (let passed = 0; passed < codePoints && at < text.length; passed += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  return at;
-}
 
 function diagnostic(text: string, problem: Problem): Diagnostic {
   let from = offsetIn(text, problem.start ?? 0);

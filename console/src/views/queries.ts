@@ -1,5 +1,5 @@
 // All queries, and an editor for the next one.
-import { api, Refused, type Checked, type Query } from "../api";
+import { api, Refused, vocabulary, type Checked, type Query } from "../api";
 import { fill, h, keyed, say } from "../dom";
 import { Editor, type Problem } from "../editor";
 import { count, moment } from "../format";
@@ -74,13 +74,15 @@ function editing(signal: AbortSignal): HTMLElement {
   const verdict = h("div", { class: "verdict", role: "status" });
   const name = h("input", { type: "text", placeholder: "chosen for you", autocomplete: "off", spellcheck: "false", pattern: "[A-Za-z0-9][\\w.\\-]{0,63}" });
   const problems: Problem[] = [];
+  const terms: string[] = [];
+  let offered = false;
   let refused: { text: string; problems: Problem[] } | null = null;
 
   const editor = new Editor({
     text: draft.get() ?? "",
     label: "Query",
     placeholder: "SELECT … FROM STREAM <…> [RANGE 10s STEP 5s] WHERE { … }",
-    known: { streams: () => live.status?.streams.map((stream) => stream.iri) ?? [], continuous: true },
+    known: { streams: () => live.status?.streams.map((stream) => stream.iri) ?? [], terms: () => terms, continuous: true },
     changed: (text) => {
       draft.set(text);
       if (!text.trim()) fill(verdict);
@@ -94,6 +96,13 @@ function editing(signal: AbortSignal): HTMLElement {
     },
   });
   signal.addEventListener("abort", () => editor.destroy());
+  void vocabulary().then((found) => terms.push(...found));
+  live.each(signal, () => {
+    // Nobody should have to begin with nothing, if there is a stream to ask.
+    const stream = live.status?.streams[0]?.iri;
+    if (!offered && stream && !editor.text && draft.get() === null) editor.text = TEMPLATES[0]?.text(stream) ?? "";
+    offered ||= stream !== undefined;
+  });
 
   const register = action("Register", async () => {
     const text = editor.text;
@@ -159,7 +168,7 @@ async function checked(text: string, verdict: HTMLElement, toProblem: () => void
   } else {
     fill(
       verdict,
-      h("p", { class: "good" }, found.summary ?? "This query is right."),
+      h("p", { class: "good" }, found.summary?.replace(/^ok, /, "") ?? "This query is right."),
       found.continuous === false ? h("p", { class: "wait" }, "It has no window, so it is no continuous query. Ask it on the ", h("a", { href: linkTo.sparql }, "SPARQL"), " page.") : null,
       found.unknown_streams.length ? h("p", { class: "wait" }, `There is no stream ${found.unknown_streams.map((iri) => `<${iri}>`).join(", ")} here. `, h("a", { href: linkTo.streams }, "Make it"), " first.") : null,
       warnings.map((each) => h("p", { class: "wait" }, each.message, each.hint ? ` ${each.hint}` : "")),

@@ -10,7 +10,10 @@ import { reason } from "../why";
 import { plan } from "./plan";
 import { remove, toggle, TONES } from "./queries";
 import { results } from "./results";
+import { TEMPLATES } from "./templates";
 import { source } from "./source";
+
+const PATIENCE = 2500;
 
 export function query(context: Context): View {
   const name = context.parameters[0] ?? "";
@@ -44,11 +47,14 @@ export function query(context: Context): View {
     body,
   );
   const health = new Health();
+  const opened = Date.now();
   let shown = false;
   live.each(context.signal, () => {
     const found = live.query(name);
     if (!found || !live.status) {
-      if (shown) return;
+      if (shown) fill(state, chip("removed"));
+      // One that was registered a moment ago comes with the next news of the server.
+      if (shown || Date.now() - opened < PATIENCE) return;
       fill(body, empty("There is no such query.", "It was removed, or never registered here.", h("a", { class: "button", href: linkTo.queries }, "All queries")));
       return;
     }
@@ -76,6 +82,7 @@ function part(tab: string, found: Query, context: Context): HTMLElement {
 /** How a query is doing, and why nothing comes if nothing does. */
 class Health {
   readonly element: HTMLElement;
+  private first = "";
   private readonly verdict = h("p", { class: "why" });
   private readonly streams = h("ul", { class: "plain-list" });
   private readonly figures = {
@@ -98,6 +105,10 @@ class Health {
       h("dl", { class: "figures" }, Object.values(this.figures).map((figure) => figure.element)),
       h("h3", {}, "Reads"),
       this.streams,
+      h("div", { class: "actions" }, action("Write a query over this", () => {
+        draft.set(TEMPLATES[0]?.text(this.first) ?? "");
+        go(linkTo.queries);
+      })),
     );
   }
 
@@ -121,6 +132,7 @@ class Health {
     figures.rejected.show(count(sum("rejected")), sum("rejected") ? "bad" : "");
     figures.skipped.show(count(query.skipped), query.skipped ? "wait" : "");
     figures.state.show(bytes(status.state_bytes));
+    this.first = query.streams[0] ?? "";
     const listed = query.streams.join("\n");
     if (this.streams.dataset["streams"] === listed) return;
     this.streams.dataset["streams"] = listed;

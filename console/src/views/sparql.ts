@@ -1,5 +1,5 @@
 // Plain SPARQL over static data and what the streams hold now.
-import { api, Refused, type Solutions } from "../api";
+import { api, Refused, vocabulary, type Solutions } from "../api";
 import { fill, h } from "../dom";
 import { Editor, type Problem } from "../editor";
 import { count, duration, plural } from "../format";
@@ -17,11 +17,13 @@ export function sparql({ signal }: Context): View {
   const answer = h("div", { class: "answer" });
   const said = h("p", { class: "muted", role: "status" });
   const download = h("select", { "aria-label": "Download the answer", onchange: () => void save() }, h("option", { value: "" }, "Download …"), ["csv", "tsv", "json", "xml", "turtle"].map((each) => h("option", { value: each }, each.toUpperCase())));
+  const terms: string[] = [];
   let refused: Problem[] = [];
+  void vocabulary().then((found) => terms.push(...found));
   const editor = new Editor({
     text: kept,
     label: "SPARQL query",
-    known: { streams: () => live.status?.streams.map((stream) => stream.iri) ?? [], continuous: false },
+    known: { streams: () => live.status?.streams.map((stream) => stream.iri) ?? [], terms: () => terms, continuous: false },
     changed: (text) => (kept = text),
     submit: () => run.click(),
     check: async (text) => {
@@ -93,19 +95,19 @@ export function sparql({ signal }: Context): View {
 /** Show an answer, and say what it is. */
 function show(answer: HTMLElement, body: string, json: boolean, query: string): string {
   if (!json) {
-    fill(answer, h("section", { class: "pane", "aria-label": "Answer" }, h("pre", { class: "turtle", tabindex: 0 }, body)));
+    fill(answer, h("div", { class: "pane" }, h("pre", { class: "turtle", tabindex: 0 }, body)));
     return plural(body.split("\n").filter((line) => /\.\s*$/.test(line)).length, "line of statements", "lines of statements");
   }
   const solutions = JSON.parse(body) as Solutions;
   if (solutions.boolean !== undefined) {
-    fill(answer, h("section", { class: "pane", "aria-label": "Answer" }, h("p", { class: "big-answer" }, solutions.boolean ? "yes" : "no")));
+    fill(answer, h("div", { class: "pane" }, h("p", { class: "big-answer" }, solutions.boolean ? "yes" : "no")));
     return "Answered";
   }
   const rows = solutions.results?.bindings ?? [];
   const names = prefixes(query);
   const table = new Table("Answer", () => names);
   table.show(solutions.head.vars ?? [], rows.slice(0, SHOWN).map((row, at) => ({ key: String(at), lead: null, row })), false);
-  fill(answer, h("section", { class: "pane", "aria-label": "Answer" }, rows.length ? table.element : h("p", { class: "muted" }, "Nothing matches.")));
+  fill(answer, h("div", { class: "pane" }, rows.length ? table.element : h("p", { class: "muted" }, "Nothing matches.")));
   return rows.length > SHOWN ? `${SHOWN} of ${count(rows.length)} rows` : plural(rows.length, "row");
 }
 

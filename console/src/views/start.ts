@@ -36,10 +36,14 @@ export function start({ signal }: Context): View {
     h("section", { "aria-labelledby": "demos" }, h("h2", { id: "demos" }, "Start a stream"), cards),
     h("section", { "aria-labelledby": "steps" }, h("h2", { id: "steps" }, "Then"), steps()),
   );
-  void show(cards);
+  let listed = "";
   live.each(signal, () => {
     const status = live.status;
-    if (!status) return;
+    if (!status || live.connection !== "live") return;
+    // What runs may change from elsewhere too: the cards follow.
+    const now = [...status.queries, ...status.streams].map(({ name }) => name).join("\n") + live.restarts;
+    if (now !== listed || cards.querySelector(".empty")) void show(cards);
+    listed = now;
     const flowing = status.streams.reduce((sum, stream) => sum + stream.rate, 0);
     say(figures, status.streams.length || status.queries.length
       ? `Now: ${plural(status.streams.length, "stream")} with ${rate(flowing).replace("/s", "")} elements a second, ${plural(status.queries.length, "query", "queries")}.`
@@ -84,7 +88,7 @@ function card(demo: Demo, again: () => Promise<void>): HTMLElement {
   }, { class: "quiet", "aria-label": `Stop ${demo.title}` });
   const first = demo.queries[0];
   const watch = first ? h("a", { class: "button primary", href: linkTo.query(first) }, "Watch") : null;
-  begin.setAttribute("aria-label", `Start ${demo.title} and watch it`);
+  begin.setAttribute("aria-label", `Start and watch: ${demo.title}`);
   return h(
     "li",
     { class: "card demo" },
