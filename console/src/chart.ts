@@ -53,7 +53,7 @@ export class Chart {
         height: this.height(),
         legend: { show: false },
         cursor: { y: false, points: { size: 7 }, drag: { setScale: false } },
-        padding: [12, 12, 0, 0],
+        padding: [12, 30, 0, 0],
         series: [
           {},
           ...lines.map((line, at) => ({

@@ -13,6 +13,13 @@ export function number(value: number): string {
   return Math.abs(value) >= 1e7 || (value !== 0 && Math.abs(value) < 1e-4) ? value.toExponential(3) : some.format(value);
 }
 
+const six = new Intl.NumberFormat("en", { maximumSignificantDigits: 6, useGrouping: false });
+
+/** A number that is not exact anyway, without the digits that say nothing. */
+export function rounded(value: number): string {
+  return value !== 0 && (Math.abs(value) >= 1e9 || Math.abs(value) < 1e-4) ? value.toExponential(5) : six.format(value);
+}
+
 export function rate(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
   return `${value < 10 ? value.toFixed(1) : whole.format(value)}/s`;

@@ -6,6 +6,8 @@ export interface Spot {
   longitude: number;
   name: string;
   detail: string;
+  /** A number to show beside the name. */
+  value: string;
   /** How old, from 0 (of the newest window) to 1 (about to vanish). */
   age: number;
   group: number;
@@ -120,6 +122,6 @@ function dot(spot: Spot, x: number, y: number): SVGElement {
     s("title", {}, `${spot.name}${spot.detail ? `: ${spot.detail}` : ""}`),
     fresh ? s("circle", { r: 13, class: "halo" }) : null,
     s("circle", { r: fresh ? 6 : 4 }),
-    fresh ? s("text", { x: 16, y: 4 }, spot.name.length > 22 ? `${spot.name.slice(0, 21)}…` : spot.name) : null,
+    fresh ? s("text", { x: 16, y: 4 }, [spot.name.length > 22 ? `${spot.name.slice(0, 21)}…` : spot.name, spot.value].filter(Boolean).join("  ")) : null,
   );
 }

@@ -95,6 +95,11 @@ export interface Series {
   values: (number | null)[];
 }
 
+/** The order of lines and of places: by name, numbers in it by their size. */
+export function byName(one: string, other: string): number {
+  return one.localeCompare(other, "en", { numeric: true });
+}
+
 /** A variable over time, one line for each value of the key; the largest lines first. */
 export function series(results: Results, value: string, key: string | null, most: number): { times: number[]; lines: Series[]; left: number } {
   const lines = new Map<string, Map<number, number>>();
@@ -112,7 +117,7 @@ export function series(results: Results, value: string, key: string | null, most
   }
   const sorted = [...times].sort((one, other) => one - other);
   const ranked = [...lines].sort((one, other) => other[1].size - one[1].size || one[0].localeCompare(other[0]));
-  const kept = ranked.slice(0, most).sort((one, other) => one[0].localeCompare(other[0], "en", { numeric: true }));
+  const kept = ranked.slice(0, most).sort((one, other) => byName(one[0], other[0]));
   return {
     times: sorted,
     lines: kept.map(([name, points]) => ({ name, values: sorted.map((at) => points.get(at) ?? null) })),

@@ -12,9 +12,11 @@ export class Sparkline {
   draw(values: readonly number[]): void {
     const shown = values.slice(-MOST);
     if (!shown.length) return;
-    const top = Math.max(1, ...shown);
+    // One burst must not flatten all the rest: it goes through the roof.
+    const usual = [...shown].sort((one, other) => one - other)[Math.floor(shown.length * 0.9)] ?? 1;
+    const top = Math.max(1, Math.min(Math.max(...shown), 2 * usual || Infinity));
     const across = (at: number) => ((at + MOST - shown.length) / (MOST - 1)) * WIDTH;
-    const points = shown.map((value, at) => `${across(at).toFixed(1)},${(HEIGHT - 3 - (value / top) * (HEIGHT - 8)).toFixed(1)}`);
+    const points = shown.map((value, at) => `${across(at).toFixed(1)},${(HEIGHT - 3 - Math.min(1, value / top) * (HEIGHT - 8)).toFixed(1)}`);
     fill(
       this.element,
       s("polygon", { points: `${across(0).toFixed(1)},${HEIGHT} ${points.join(" ")} ${WIDTH},${HEIGHT}` }),

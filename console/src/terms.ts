@@ -1,5 +1,6 @@
 // RDF terms as people read them: short names, plain numbers; and what of them can be drawn.
 import { h } from "./dom";
+import { rounded } from "./format";
 import words from "./words.json";
 
 export interface Term {
@@ -81,7 +82,10 @@ export function shown(term: Term | undefined, names?: [string, string][]): HTMLE
     return h("span", attributes, words);
   }
   const value = numeric(term);
-  if (value !== null) return h("span", { class: "term number", title: `${words} ${shortened(term.datatype ?? "", names)}` }, words);
+  if (value !== null) {
+    const inexact = /#(double|float)$/.test(term.datatype ?? "");
+    return h("span", { class: "term number", title: `${words} ${shortened(term.datatype ?? "", names)}` }, inexact ? rounded(value) : words);
+  }
   const language = term["xml:lang"];
   return h("span", { class: `term ${term.type}`, dir: "auto", lang: language, title: term.datatype ? shortened(term.datatype, names) : language }, words);
 }

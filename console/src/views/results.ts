@@ -3,11 +3,11 @@ import { Chart, MOST_LINES } from "../chart";
 import type { Query } from "../api";
 import { fill, h, say } from "../dom";
 import { ResultsFeed } from "../following";
-import { count, moment, plural } from "../format";
+import { count, moment, number, plural } from "../format";
 import { live } from "../live";
 import { Chartlet, type Spot } from "../map";
-import { position, series, type Evaluation } from "../results";
-import { label, prefixes, text, type Row } from "../terms";
+import { byName, position, series, type Evaluation } from "../results";
+import { label, numeric, prefixes, text, type Row } from "../terms";
 import { Table, type Line } from "../table";
 import { empty, type Context } from "../view";
 import { WindowStrip } from "../windows";
@@ -31,12 +31,11 @@ class ResultsView {
   private readonly strip = new WindowStrip();
   private readonly table: Table;
   private readonly connection = h("p", { class: "connection", role: "status" });
-  private readonly drawing = h("div", { class: "drawing" });
   private readonly note = h("p", { class: "muted note" });
+  private readonly mapPane: HTMLElement;
   private readonly tally = h("span", { class: "muted" });
   private readonly value = h("select", { "aria-label": "Value", onchange: () => this.render() });
   private readonly key = h("select", { "aria-label": "One line for each", onchange: () => this.render() });
-  private readonly kind = h("select", { "aria-label": "Drawn as", onchange: () => this.render() });
   private readonly mode = h("select", { "aria-label": "Rows shown", onchange: () => this.render() }, h("option", { value: "latest" }, "Latest window"), h("option", { value: "all" }, "All, newest first"));
   private readonly chartPane: HTMLElement;
   private readonly rowsPane: HTMLElement;
@@ -57,10 +56,18 @@ class ResultsView {
     this.chartPane = h(
       "section",
       { class: "pane", "aria-labelledby": "chart" },
-      h("div", { class: "pane-head" }, h("h2", { id: "chart" }, "Over time"), h("div", { class: "controls" }, this.kind, this.value, this.key)),
-      this.drawing,
+      h("div", { class: "pane-head" }, h("h2", { id: "chart" }, "Over time"), h("div", { class: "controls" }, this.value, this.key)),
+      this.chart.element,
       this.note,
     );
+    this.mapPane = h(
+      "section",
+      { class: "pane", "aria-labelledby": "map" },
+      h("h2", { id: "map" }, "On the map"),
+      this.map.element,
+      h("p", { class: "muted" }, "Large dots are of the newest window; older ones fade."),
+    );
+    this.mapPane.hidden = true;
     this.rowsPane = h(
       "section",
       { class: "pane", "aria-labelledby": "rows" },
@@ -70,7 +77,7 @@ class ResultsView {
     );
     this.chartPane.hidden = true;
     this.rowsPane.hidden = true;
-    this.element = h("div", { class: "results" }, this.connection, this.waiting, this.chartPane, this.rowsPane);
+    this.element = h("div", { class: "results" }, this.connection, this.waiting, this.chartPane, this.mapPane, this.rowsPane);
   }
 
   start(signal: AbortSignal): void {
@@ -143,25 +150,17 @@ class ResultsView {
   private draw(): void {
     const { results } = this.feed;
     const { numbers, keys, place } = results.columns();
-    const kinds = [...(place ? ["Map"] : []), ...(numbers.length ? ["Lines"] : [])];
-    this.chartPane.hidden = kinds.length === 0;
-    if (!kinds.length) return;
-    options(this.kind, kinds, kinds);
+    this.chartPane.hidden = numbers.length === 0;
+    this.mapPane.hidden = place === null;
+    if (place) this.mapped(place, keys, numbers);
+    if (!numbers.length) return;
     options(this.value, numbers, numbers.map((name) => `?${name}`));
     options(this.key, [...keys, ""], [...keys.map((name) => `by ?${name}`), "in one line"], keys.find((name) => this.few(name)) ?? keys[0] ?? "");
-    const asMap = this.kind.value === "Map";
-    this.kind.hidden = kinds.length < 2;
-    this.value.hidden = asMap || numbers.length < 2;
-    this.key.hidden = asMap || keys.length === 0;
-    const title = this.chartPane.querySelector("h2") as HTMLElement;
-    if (asMap && place) {
-      say(title, "On the map");
-      this.mapped(place, keys, numbers);
-    } else {
-      const key = this.key.value || null;
-      say(title, `?${this.value.value}${key ? ` by ?${key}` : ""}`);
-      this.charted(this.value.value, key);
-    }
+    this.value.hidden = numbers.length < 2;
+    this.key.hidden = keys.length === 0;
+    const key = this.key.value || null;
+    say(this.chartPane.querySelector("h2") as HTMLElement, `?${this.value.value}${key ? ` by ?${key}` : ""}`);
+    this.charted(this.value.value, key);
   }
 
   /** Whether a variable has few enough values for a line each. */
@@ -171,14 +170,12 @@ class ResultsView {
   }
 
   private charted(value: string, key: string | null): void {
-    if (this.drawing.firstChild !== this.chart.element) fill(this.drawing, this.chart.element);
     const { times, lines, left } = series(this.feed.results, value, key, MOST_LINES);
     this.chart.show(times, lines, `?${value} over time`);
     say(this.note, left ? `${plural(left, "other line is", "other lines are")} not drawn; the table has all rows.` : "");
   }
 
   private mapped(place: NonNullable<ReturnType<ResultsFeed["results"]["columns"]>["place"]>, keys: string[], numbers: string[]): void {
-    if (this.drawing.firstChild !== this.map.element) fill(this.drawing, this.map.element);
     const groups = new Map<string, number>();
     const spots: Spot[] = [];
     const recent = this.feed.results.evaluations.slice(-MAPPED);
@@ -188,13 +185,16 @@ class ResultsView {
         const found = position(row, place);
         if (!found) continue;
         const name = key ? label(row[key]) : "";
-        if (!groups.has(name)) groups.set(name, groups.size);
-        const detail = numbers.map((number) => `${number} ${text(row[number])}`).join(", ");
-        spots.push({ latitude: found[0], longitude: found[1], name, detail, age: (recent.length - 1 - at) / MAPPED, group: groups.get(name) ?? 0 });
+        groups.set(name, 0);
+        const detail = numbers.map((each) => `${each} ${text(row[each])}`).join(", ");
+        const value = numbers[0] ? numeric(row[numbers[0]]) : null;
+        spots.push({ latitude: found[0], longitude: found[1], name, detail, value: value === null ? "" : number(value), age: (recent.length - 1 - at) / MAPPED, group: 0 });
       }
     });
+    // The same order as that of the lines, so that both have the same colours.
+    [...groups.keys()].sort(byName).forEach((name, at) => groups.set(name, at));
+    for (const spot of spots) spot.group = groups.get(spot.name) ?? 0;
     this.map.show(spots, `${plural(groups.size, "place")}; the values are in the table below`);
-    say(this.note, "Full dots are of the newest window; older ones fade.");
   }
 }
 
