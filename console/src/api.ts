@@ -89,6 +89,8 @@ export interface PlanNode {
   kind: string;
   title: string;
   details: string[];
+  /** How many solutions it has found in what streams hold now. */
+  rows: number | null;
 }
 
 export interface Plan {
@@ -96,14 +98,12 @@ export interface Plan {
   strategy?: string;
   evaluated?: string;
   notes?: string[];
-  operators?: { depth: number; operator: string; estimated: number | null; seen: number | null }[];
+  operators?: { depth: number; operator: string; estimated: number | null; seen: number | null; milliseconds: number | null }[];
   stages?: { stage: string; equation?: string; algebra: string }[];
   live?: {
     state_bytes?: number;
     route_changes?: number;
     routes?: { at: number; changes: number; text?: string }[];
-    patterns?: { pattern: string; matches: number }[];
-    nodes?: Record<string, { rows?: number }>;
   };
 }
 
@@ -197,9 +197,8 @@ export const api = {
   pause: (name: string) => send(`queries/${segment(name)}/pause`, { method: "POST" }),
   resume: (name: string) => send(`queries/${segment(name)}/resume`, { method: "POST" }),
   remove: (name: string) => send(`queries/${segment(name)}`, { method: "DELETE" }),
-  plan: (name: string, graph: string, signal?: AbortSignal) =>
-    get<Plan>(`queries/${segment(name)}/plan`, { parameters: { format: "json", graph }, signal }),
-  explain: (text: string, graph: string) => get<Plan>("explain", { ...json({ text }), parameters: { format: "json", graph } }),
+  plan: (name: string, graph: string, live: boolean, signal?: AbortSignal) =>
+    get<Plan>(`queries/${segment(name)}/plan`, { parameters: { format: "json", graph, live: String(live) }, signal }),
   demos: async () => (await get<{ demos: Demo[] }>("demos")).demos,
   startDemo: (name: string) => get<Demo>(`demos/${segment(name)}`, { method: "POST" }),
   stopDemo: (name: string) => send(`demos/${segment(name)}`, { method: "DELETE" }),

@@ -26,15 +26,6 @@ function wide(text: string, font: string): number {
   return pen.measureText(text).width;
 }
 
-/** What a node has seen: by its id, or the sum over its patterns. */
-export function seen(plan: Plan, node: { id: number; details: string[] }): number | null {
-  const own = plan.live?.nodes?.[String(node.id)]?.rows;
-  if (own !== undefined) return own;
-  const patterns = plan.live?.patterns ?? [];
-  const found = patterns.filter(({ pattern }) => node.details.some((line) => line.replace(/ \((static|stream)\)$/, "") === pattern));
-  return found.length ? found.reduce((sum, { matches }) => sum + matches, 0) : null;
-}
-
 export class PlanDrawing {
   readonly element = h("div", { class: "plan-box", tabindex: 0, role: "group", "aria-label": "Operators of the query, drawn; scroll with the arrow keys" });
   private shape = "";
@@ -43,11 +34,11 @@ export class PlanDrawing {
   show(plan: Plan): void {
     const graph = plan.graph;
     if (!graph) return;
-    const shape = JSON.stringify([graph.nodes, graph.edges]);
+    const shape = JSON.stringify([graph.nodes.map(({ title, details }) => [title, details]), graph.edges]);
     if (shape !== this.shape) this.draw(graph);
     this.shape = shape;
     for (const node of graph.nodes) {
-      const rows = seen(plan, node);
+      const rows = node.rows ?? null;
       const figure = this.figures.get(node.id);
       if (figure) this.put(figure, rows);
     }

@@ -23,7 +23,7 @@ interface Slot {
 }
 
 const GAP = 28;
-const BETWEEN = 56;
+const BETWEEN = 38;
 const SWEEPS = 8;
 
 /** The layer of each node: 0 for what nothing reads, and each input below all that read it. */
@@ -87,11 +87,11 @@ function order(layers: Slot[][]): void {
     for (const layer of sequence) {
       const places = new Map<Slot, number>();
       layers.forEach((each) => each.forEach((slot, at) => places.set(slot, at)));
-      const middle = (slot: Slot) => {
+      const weight = (slot: Slot) => {
         const near = down ? slot.above : slot.below;
         return near.length ? near.reduce((sum, each) => sum + (places.get(each) ?? 0), 0) / near.length : (places.get(slot) ?? 0);
       };
-      const weights = new Map(layer.map((slot) => [slot, middle(slot)]));
+      const weights = new Map(layer.map((slot) => [slot, weight(slot)]));
       layer.sort((one, other) => (weights.get(one) ?? 0) - (weights.get(other) ?? 0));
     }
   }
@@ -102,16 +102,12 @@ const apart = (one: Slot, other: Slot) => (one.width + other.width) / 2 + GAP;
 /** Give each slot an x near its neighbours', without letting two of a layer touch. */
 function spread(layers: Slot[][]): void {
   for (const layer of layers) layer.forEach((slot, at) => (slot.x = at ? (layer[at - 1] as Slot).x + apart(layer[at - 1] as Slot, slot) : 0));
-  for (let sweep = 0; sweep < SWEEPS * 3; sweep += 1) {
-    for (const layer of sweep % 2 ? layers : [...layers].reverse()) {
-      const wanted = layer.map((slot) => {
-        const near = [...slot.above, ...slot.below];
-        return near.length ? near.reduce((sum, each) => sum + each.x, 0) / near.length : slot.x;
-      });
-      settle(layer, wanted);
-    }
-  }
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) for (const layer of layers) settle(layer, layer.map((slot) => middle(slot, slot.above)));
+  // What reads one thing stands straight above it, and what reads several in their middle.
+  for (const layer of [...layers].reverse()) settle(layer, layer.map((slot) => middle(slot, slot.below)));
 }
+
+const middle = (slot: Slot, near: Slot[]) => (near.length ? near.reduce((sum, each) => sum + each.x, 0) / near.length : slot.x);
 
 /** The nearest places to the wanted ones that keep the order: neighbours that meet move together. */
 function settle(layer: Slot[], wanted: number[]): void {

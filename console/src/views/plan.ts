@@ -1,11 +1,11 @@
 // How a query is run: its operators drawn, with what flows through them, and how that has changed.
-import { api, pause, type Plan, type Query } from "../api";
+import { api, pause, Refused, type Plan, type Query } from "../api";
 import { fill, h, say } from "../dom";
-import { bytes, count, moment, plural } from "../format";
+import { bytes, count, duration, moment, plural } from "../format";
 import { outline, PlanDrawing } from "../graph";
 import { complaint, type Context } from "../view";
 
-const EVERY = 2000;
+const EVERY = 4000;
 
 export function plan(query: Query, { signal }: Context): HTMLElement {
   const drawing = new PlanDrawing();
@@ -17,9 +17,18 @@ export function plan(query: Query, { signal }: Context): HTMLElement {
   const stages = h("div");
   const problem = h("p", { class: "bad", role: "status" });
 
+  // Figures need a run over what streams hold; where that cannot be had, the plan still can.
+  const shown = async () => {
+    try {
+      return await api.plan(query.name, which.value, true, signal);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return api.plan(query.name, which.value, false, signal);
+    }
+  };
   const refresh = async () => {
     try {
-      const found = await api.plan(query.name, which.value, signal);
+      const found = await shown();
       say(problem, "");
       drawing.show(found);
       fill(told, told.firstElementChild, outline(found));
@@ -57,22 +66,38 @@ export function plan(query: Query, { signal }: Context): HTMLElement {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function figures({ live }: Plan): HTMLElement {
-  const patterns = live?.patterns ?? [];
-  const state = live?.state_bytes === undefined ? null : h("p", { class: "muted" }, `State: ${bytes(live.state_bytes)}`);
-  if (!patterns.length) return h("div", {}, h("p", { class: "muted" }, "No figures yet: they come with the first windows."), state);
-  const most = Math.max(1, ...patterns.map(({ matches }) => matches));
+/** Each operator with what was expected of it and what it found. */
+function figures({ operators = [], live }: Plan): HTMLElement {
+  const most = Math.max(1, ...operators.map(({ seen }) => seen ?? 0));
+  const state = live?.state_bytes === undefined ? "" : ` The server keeps ${bytes(live.state_bytes)} of state for all queries.`;
   return h(
     "div",
-    {},
+    { class: "flows" },
     h(
-      "table",
-      { class: "plain" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Pattern"), h("th", { scope: "col", class: "right" }, "Matches"), h("th", { "aria-hidden": "true" }))),
-      h("tbody", {}, patterns.map(({ pattern, matches }) =>
-        h("tr", {}, h("td", { class: "mono" }, pattern), h("td", { class: "right" }, count(matches)), h("td", { class: "bar-cell", "aria-hidden": "true" }, h("meter", { min: 0, max: most, value: matches }))))),
+      "div",
+      { class: "table-box", tabindex: 0, role: "region", "aria-label": "Operators with their figures" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ["Operator", "Expected", "Found", "Takes"].map((name, at) => h("th", { scope: "col", class: at ? "right" : "" }, name)), h("td", { class: "bar-cell" }))),
+        h(
+          "tbody",
+          {},
+          operators.map(({ depth, operator, estimated, seen, milliseconds }) =>
+            h(
+              "tr",
+              {},
+              h("td", { class: `mono depth-${Math.min(depth, 8)}` }, operator),
+              h("td", { class: "right muted" }, estimated === null ? "–" : count(estimated)),
+              h("td", { class: "right" }, seen === null ? "–" : count(seen)),
+              h("td", { class: "right muted" }, milliseconds === null ? "–" : duration(milliseconds)),
+              h("td", { class: "bar-cell" }, seen === null ? null : h("meter", { min: 0, max: most, value: seen, "aria-label": `${count(seen)} found` })),
+            ),
+          ),
+        ),
+      ),
     ),
-    state,
+    h("p", { class: "muted" }, `Found: solutions in what the streams hold now, over all windows of it.${state}`),
   );
 }
 

@@ -12,8 +12,16 @@ from headrace.rdf.formats import Format
 from headrace.serve.hub import Hub
 
 
-def seen(hub: Hub, parsed: Parsed, form: str) -> str:
-    """The plan of a query with how much each of its operators has found, as text or as JSON.
+def seen(parsed: Parsed, run: Run, form: str) -> str:
+    """The plan of a query with how much each of its operators has found, as text or as JSON."""
+    if form == "json":
+        shown = as_json(parsed.query, parsed.dialect, parsed.profile.name, run)
+        return json.dumps(shown, indent=2) + "\n"
+    return as_text(parsed.query, parsed.dialect, parsed.profile.name, run) + "\n"
+
+
+def looked(hub: Hub, parsed: Parsed) -> Run:
+    """What the operators of a query find in what its streams hold.
 
     It is run in an engine of its own, so that the deployment does not notice.
 
@@ -42,12 +50,8 @@ def seen(hub: Hub, parsed: Parsed, form: str) -> str:
     kernel.around = replace(kernel.around, observe=note)
     for inlet in inlets:
         feed = engine.feed(inlet.entry.iri)
-        lines = inlet.recent.timed()
+        lines = inlet.recent.envelopes()
         if lines:
-            engine.runner.push_data(feed, lines, Format.TIMED_N_QUADS)
+            engine.runner.push_data(feed, lines, Format.NDJSON)
     engine.finish()
-    run = Run(plan.pattern, found)
-    if form == "json":
-        shown = as_json(parsed.query, parsed.dialect, parsed.profile.name, run)
-        return json.dumps(shown, indent=2) + "\n"
-    return as_text(parsed.query, parsed.dialect, parsed.profile.name, run) + "\n"
+    return Run(plan.pattern, found)

@@ -16,11 +16,13 @@ from headrace.errors import HeadraceError, QueryError, nearest
 from headrace.explaining import Over, explained
 from headrace.graphs.drawing import GraphKind
 from headrace.options import unsupported
+from headrace.planning.explain import Run
 from headrace.rewrite.optimise import check_names
 from headrace.serve.bodies import hub_of, json_of, member, text_of
 from headrace.serve.catalogue import QueryEntry
+from headrace.serve.drawn import operators_as_json
 from headrace.serve.hub import Hub
-from headrace.serve.looking import seen
+from headrace.serve.looking import looked, seen
 from headrace.serve.names import checked_name, fresh_name, is_name
 from headrace.serve.problems import Problem, note_of, position_of
 from headrace.serve.streams import base_of
@@ -41,6 +43,8 @@ _FORMS: Final = {
 }
 _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _GRAPHS: Final = ("operators", "rewritten", "denotational", "network", "reduced")
+_OPERATORS: Final = (GraphKind.OPERATORS.value, GraphKind.REWRITTEN.value)
+_TEXT: Final = ("text", None)
 _MEMBERS: Final = {"text", "name", "dialect", "settings"}
 _MOST_SETTINGS: Final = 100
 
@@ -201,10 +205,10 @@ async def plan(request: Request) -> Response:
     if parsed is None:
         parsed = await asyncio.to_thread(parsed_of, hub, query)
     form, graph = _asked(request)
-    if request.query_params.get("live") == "true" and graph is None and form in {"text", "json"}:
-        shown = await asyncio.to_thread(seen, hub, parsed, form)
-    else:
-        shown = await asyncio.to_thread(_explained, hub, parsed, form, graph)
+    run = None
+    if request.query_params.get("live") == "true" and (form == "json" or (form, graph) == _TEXT):
+        run = await asyncio.to_thread(looked, hub, parsed)
+    shown = await asyncio.to_thread(_explained, hub, parsed, form, graph, run)
     if form == "json":
         shown = json.dumps({**json.loads(shown), "live": hub.live(name)}) + "\n"
     return _shown(shown, form)
@@ -226,12 +230,20 @@ def _asked(request: Request) -> tuple[str, str | None]:
         raise Problem(400, f"a plan can be had as {', '.join(_FORMS)}, and not as '{form[:40]}'")
     if graph is not None and graph not in _GRAPHS:
         raise Problem(400, f"there are the graphs {', '.join(_GRAPHS)}, and not '{graph[:40]}'")
-    if form == "json" and graph is not None:
-        raise Problem(400, "a graph goes with format=text, mermaid or svg, not with json")
+    if form == "json" and graph not in {None, *_OPERATORS}:
+        raise Problem(400, "as JSON there are the graphs operators and rewritten")
     return form, graph
 
 
-def _explained(hub: Hub, parsed: Parsed, form: str, graph: str | None) -> str:
+def _explained(
+    hub: Hub, parsed: Parsed, form: str, graph: str | None, run: Run | None = None
+) -> str:
+    if form == "json" and graph is not None:
+        plan = json.loads(_explained(hub, parsed, form, None, run))
+        drawn = operators_as_json(parsed.query, GraphKind(graph), run)
+        return json.dumps({**plan, "graph": drawn}) + "\n"
+    if run is not None:
+        return seen(parsed, run, form)
     schemas = tuple(
         str(path) if name is None else f"{name}={path}" for name, path in hub.settings.schemas
     )

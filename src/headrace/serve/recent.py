@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +15,6 @@ from headrace.kernel.columns import GRAPH, OBJECT, POSITION, PREDICATE, SUBJECT,
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.formats import Format
 from headrace.rdf.streams import read_stream
-from headrace.rdf.times import milliseconds
 from headrace.rdf.timestamps import TimeRule
 
 _MOST_BYTES: Final = 32 << 20
@@ -105,20 +105,19 @@ class Recent:
         latest = list(by_place)[-last:] if last else []
         return [(times[place], "".join(by_place[place])) for place in latest]
 
-    def timed(self) -> bytes:
-        """The current elements as timed N-Quads, in the order of their times."""
+    def envelopes(self) -> bytes:
+        """The current elements as NDJSON, each whole, in the order of their times."""
         found = sorted(self.elements(self._most), key=lambda each: each[0])
-        return "".join(timed_line(time, quads) for time, quads in found).encode()
+        return "".join(envelope(time, quads) for time, quads in found).encode()
 
 
-def timed_line(time: int, quads: str) -> str:
-    r"""The statements of an element as lines of timed N-Quads.
+def envelope(time: int, quads: str) -> str:
+    r"""An element as a line of NDJSON.
 
-    >>> timed_line(1_500_000, "<x:a> <x:b> <x:c> .\n")
-    '1500\t<x:a> <x:b> <x:c> .\n'
+    >>> envelope(1_500_000, "<x:a> <x:b> <x:c> .")
+    '{"time": 1500.0, "data": "<x:a> <x:b> <x:c> ."}\n'
     """
-    when = milliseconds(time)
-    return "".join(f"{when}\t{line}\n" for line in quads.splitlines())
+    return json.dumps({"time": time / 1000, "data": quads}) + "\n"
 
 
 def seconds_of(counts: Iterable[tuple[int, int]], now: int, number: int) -> list[int]:
