@@ -53,9 +53,9 @@ def until(holds: Callable[[], object], patience: float = PATIENCE) -> Any:
 
 def passages(start: int, stop: int) -> str:
     """Cars at gates, one in the midst of each second, as timed N-Quads."""
-    gate, car = "<http://example.org/g{}>", "<http://example.org/c{}>"
+    own = "http://example.org/"
     return "".join(
-        f"{at * 1000 + 500}\t{gate.format(at % 2)} <http://example.org/registers> {car.format(at)} .\n"
+        f"{at * 1000 + 500}\t<{own}g{at % 2}> <{own}registers> <{own}c{at}> .\n"
         for at in range(start, stop)
     )
 

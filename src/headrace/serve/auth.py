@@ -141,7 +141,9 @@ def host_name(host: str) -> str:
     ('localhost', '::1', 'evil.example')
     """
     if host.startswith("["):
-        inner = host[1:].partition("]")[0]
+        inner, closed, rest = host[1:].partition("]")
+        if not closed or (rest and not (rest[0] == ":" and rest[1:].isdecimal())):
+            return ""
         try:
             return str(ipaddress.ip_address(inner))
         except ValueError:
