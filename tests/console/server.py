@@ -86,12 +86,16 @@ class Server:
 
     def ask(self, path: str, body: object = None, kind: str = "application/json") -> Any:
         """Ask the API, with a body if there is one; what it answers as JSON."""
-        data = (
-            body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        )
-        request = urllib.request.Request(self.url + path, data)
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        return self._sent(urllib.request.Request(self.url + path, data), kind)
+
+    def remove(self, path: str) -> None:
+        """Remove a query or a stream."""
+        self._sent(urllib.request.Request(self.url + path, method="DELETE"))
+
+    def _sent(self, request: urllib.request.Request, kind: str = "") -> Any:
         request.add_header("Accept", "application/json")
-        if data is not None:
+        if request.data is not None:
             request.add_header("Content-Type", kind)
         if self.token is not None:
             request.add_header("Authorization", f"Bearer {self.token}")

@@ -41,6 +41,8 @@ SEEN = {
 def seen(server: Server) -> Iterator[None]:
     server.ask("queries", {"text": CARS, "name": "seen"})
     yield
+    for query in server.ask("queries")["queries"]:
+        server.remove(f"queries/{query['name']}")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ _OPEN: Final = frozenset({"/", "/healthz", "/favicon.ico"})
 _ASSETS: Final = "/console/"
 _API_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 PAGE_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; manifest-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "font-src 'self'; connect-src 'self'; manifest-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS: Final = {
@@ -140,7 +141,9 @@ def host_name(host: str) -> str:
     ('localhost', '::1', 'evil.example')
     """
     if host.startswith("["):
-        inner = host[1:].partition("]")[0]
+        inner, closed, rest = host[1:].partition("]")
+        if not closed or (rest and not (rest[0] == ":" and rest[1:].isdecimal())):
+            return ""
         try:
             return str(ipaddress.ip_address(inner))
         except ValueError:

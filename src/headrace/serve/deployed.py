@@ -199,6 +199,7 @@ class Deployed:
         self.broken.pop(entry.name, None)
         self.parsed[entry.name] = parsed
         self.spoken[entry.name] = Spoken(parsed.query.form, str(parsed.query.semantics.emit))
+        self._note_readers()
 
     def unregister(self, name: str) -> None:
         """Let a query go.
@@ -209,6 +210,15 @@ class Deployed:
         if self.broken.pop(name, None) is None:
             self.engine.remove(name)
         self.spoken.pop(name, None)
+        self._note_readers()
+
+    def _note_readers(self) -> None:
+        """Say who reads which stream, for other threads."""
+        readers: dict[str, list[str]] = {}
+        for plan in self.engine.plans():
+            for stream in plan.streams:
+                readers.setdefault(stream.value, []).append(plan.name)
+        self.readers = readers
 
     def parse(self, text: str, dialect: str | None, settings: Mapping[str, str]) -> Parsed:
         """A query with the settings of the server and its own."""
@@ -236,9 +246,10 @@ class Deployed:
         while not self._closing:
             try:
                 self._work()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
                 self.problem = str(error)
-                self._fail_commands_after_close()
+                self._runner = None
+                self._fail_commands()
                 LOGGER.exception("the deployment cannot go on; it is tried again")
                 self._wake.wait(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
@@ -276,11 +287,6 @@ class Deployed:
         assert self.retained is not None, "it has been started"
         engine, deployment = self.engine, self._deployment
         plans = engine.plans()
-        readers: dict[str, list[str]] = {}
-        for plan in plans:
-            for stream in plan.streams:
-                readers.setdefault(stream.value, []).append(plan.name)
-        self.readers = readers
         setup = setup_of(
             deployment,
             plans,
@@ -321,7 +327,7 @@ class Deployed:
             except Exception as error:  # noqa: BLE001 - who asked is told
                 done.set_exception(error)
 
-    def _fail_commands_after_close(self) -> None:
+    def _fail_commands(self) -> None:
         with self._guard:
             waiting, self._commands = self._commands, deque()
         for _, done in waiting:
@@ -349,4 +355,4 @@ class Deployed:
             self._thread.join()
         else:
             self._deployment.close()
-        self._fail_commands_after_close()
+        self._fail_commands()

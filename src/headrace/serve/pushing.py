@@ -45,7 +45,9 @@ class Inlet:
             HeadraceError: the log cannot be opened.
         """
         self.entry = entry
-        self.log = IngestLog(folder, segment=_SEGMENT, quota=limits.log_bytes)
+        # Only whole segments are deleted: there must be several within the quota.
+        segment = min(_SEGMENT, max(1, limits.log_bytes // 8))
+        self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes)
         self.quota = limits.log_bytes
         self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
         self.recent.recall([folder / name for name in self.log.segments[-2:]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -71,10 +72,11 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._ending = ending
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End politely; the second time, at once."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """End politely; at the second Ctrl-C, at once. Whoever asked for it gets exit code 0."""
         self._ending()
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
