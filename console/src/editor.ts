@@ -55,6 +55,16 @@ function diagnostic(text: string, problem: Problem): Diagnostic {
   };
 }
 
+/** Replace what is selected by a typed text ourselves: the browser would style what is left of it. */
+function typedOver(event: InputEvent, view: EditorView): boolean {
+  // Brackets and quotes go around what is selected: closeBrackets does that.
+  const replaces = event.inputType === "insertText" && event.data && !/^[([{"']$/.test(event.data);
+  if (!replaces || view.composing || view.state.selection.main.empty) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data ?? ""), { userEvent: "input.type", scrollIntoView: true });
+  return true;
+}
+
 export class Editor {
   readonly element: HTMLElement;
   readonly view: EditorView;
@@ -114,6 +124,7 @@ export class Editor {
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+        EditorView.domEventHandlers({ beforeinput: typedOver }),
         placeholder(this.options.placeholder ?? ""),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) changed?.(update.state.doc.toString());

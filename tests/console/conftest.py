@@ -19,7 +19,7 @@ Open = Callable[..., "Page"]
 WATCH = """
 window.offences = [];
 document.addEventListener("securitypolicyviolation", (event) =>
-  window.offences.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile} ${event.lineNumber} ${event.columnNumber} ${event.target?.className}`));
+  window.offences.push(`${event.violatedDirective}: ${event.blockedURI}`));
 window.alert = window.confirm = window.prompt = (text) => window.offences.push(`dialog: ${text}`);
 """
 
