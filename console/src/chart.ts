@@ -64,7 +64,7 @@ export class Chart {
             points: { show: (data[0]?.length ?? 0) < 40, size: 5, fill: tone("--surface") },
           })),
         ],
-        axes: [{ ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],
+        axes: [{ ...axis, size: 34, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],
         scales: { y: { range: (_, low, high) => bounds(low, high) } },
         hooks: { setCursor: [(plot) => this.point(plot)] },
       },

@@ -41,7 +41,10 @@ export function duration(milliseconds: number | null | undefined): string {
   const sign = milliseconds < 0 ? "-" : "";
   if (size < 1000) return `${sign}${whole.format(size)} ms`;
   if (size < 60_000) return `${sign}${(size / 1000).toFixed(size < 10_000 ? 1 : 0)} s`;
-  if (size < 3_600_000) return `${sign}${Math.floor(size / 60_000)} min ${Math.round((size % 60_000) / 1000)} s`;
+  if (size < 3_600_000) {
+    const seconds = Math.round((size % 60_000) / 1000);
+    return `${sign}${Math.floor(size / 60_000)} min${seconds ? ` ${seconds} s` : ""}`;
+  }
   if (size < 172_800_000) return `${sign}${(size / 3_600_000).toFixed(1)} h`;
   return `${sign}${Math.round(size / 86_400_000)} days`;
 }

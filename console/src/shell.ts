@@ -90,12 +90,14 @@ function brand(): HTMLElement {
 
 function themeSwitch(): HTMLElement {
   const words: Record<Theme, string> = { auto: "Auto", light: "Light", dark: "Dark" };
+  const word = h("span");
+  const half = s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1m0 1.600v10.800a5.400 5.400 0 0 1 0-10.800" }));
   const button = h("button", { type: "button", class: "quiet tool", onclick: () => {
     theme.set(THEMES[(THEMES.indexOf(theme.get()) + 1) % THEMES.length] ?? "auto");
     label();
-  } });
+  } }, half, word);
   const label = () => {
-    say(button, words[theme.get()]);
+    say(word, words[theme.get()]);
     button.setAttribute("aria-label", `Colours: ${words[theme.get()].toLowerCase()}. Switch`);
   };
   label();
@@ -108,7 +110,7 @@ const KEYS: [string, string][] = [
   ["g t", "Streams"],
   ["g p", "SPARQL"],
   ["e", "into the editor"],
-  ["Esc, then Tab", "out of the editor"],
+  ["Esc then Tab", "out of the editor"],
   ["Ctrl Enter", "register, or ask"],
   ["Ctrl Space", "what could stand here"],
   ["F8", "the next mistake"],
@@ -126,7 +128,7 @@ function showKeys(): void {
     "dialog",
     { "aria-labelledby": title },
     h("h2", { id: title }, "By keyboard"),
-    h("dl", { class: "keys" }, KEYS.map(([key, words]) => h("div", {}, h("dt", {}, key.split(" ").map((part, at) => [at ? " " : "", /^(then|Tab|Esc,)$/.test(part) ? part : h("kbd", {}, part)])), h("dd", {}, words)))),
+    h("dl", { class: "keys" }, KEYS.map(([key, words]) => h("div", {}, h("dt", {}, key.split(" ").map((part, at) => [at ? " " : "", part === "then" ? part : h("kbd", {}, part)])), h("dd", {}, words)))),
     h("div", { class: "actions" }, h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close")),
   );
   dialog.addEventListener("close", () => dialog.remove());

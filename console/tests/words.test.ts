@@ -27,6 +27,7 @@ test("terms as text", () => {
 
 test("figures for people", () => {
   assert.equal(duration(61_000), "1 min 1 s");
+  assert.equal(duration(60_000), "1 min");
   assert.equal(duration(400), "400 ms");
   assert.equal(bytes(51_200), "51 kB");
   assert.equal(number(0.000012), "1.200e-5");
