@@ -17,7 +17,6 @@ from SPARQLWrapper import CSV, JSON, POST, POSTDIRECTLY, TURTLE, XML, SPARQLWrap
 
 from tests.serve.clients import CARS, COUNT, TIMED, Process, passages, process, until
 
-
 COMMAND = [sys.executable, "-m", "headrace", "serve"]
 
 
@@ -176,7 +175,7 @@ def test_sparql_wrapper_asks(tmp_path: Path) -> None:
             content="<x:a> <x:p> 'one' . <x:b> <x:p> 'two' .",
             headers={"Content-Type": "text/turtle"},
         ).raise_for_status()
-        wrapper = SPARQLWrapper(f"{server.url}/sparql")
+        wrapper: Any = SPARQLWrapper(f"{server.url}/sparql")
         text = "SELECT ?s ?o WHERE { ?s ?p ?o } ORDER BY ?s"
         wrapper.setQuery(text)
         wrapper.setReturnFormat(JSON)

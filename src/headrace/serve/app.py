@@ -25,9 +25,11 @@ from headrace.serve.problems import Problem, problem_of
 from headrace.serve.results import results_socket
 from headrace.serve.routes import OPERATIONS
 from headrace.serve.settings import Settings
-from headrace.serve.streams import base_of, push_socket
+from headrace.serve.streams import base_of, push, push_socket
 
 LOGGER: Final = logging.getLogger("headrace.serve")
+_PUSHED: Final = "/streams/"
+_PARTS: Final = 2
 
 
 async def openapi(request: Request) -> Response:
@@ -105,14 +107,30 @@ class _Answering:
                 self._app.state.hub.answered[message["status"]] += 1
             await send(message)
 
+        path = scope["path"]
         try:
-            await self._app(scope, receive, sent)
+            if scope["method"] == "POST" and path.startswith(_PUSHED) and path.count("/") == _PARTS:
+                await self._pushed(scope, receive, sent)
+            else:
+                await self._app(scope, receive, sent)
         except Exception:
             LOGGER.exception("a request failed")
             if started:
                 raise
             problem = Problem(500, "something went wrong here; the log of the server says what")
             await problem.response()(scope, receive, sent)
+
+    async def _pushed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a push on the shortest way; there are thousands of them a second."""
+        scope["app"] = self._app
+        scope["path_params"] = {"name": scope["path"].removeprefix(_PUSHED)}
+        try:
+            response = await push(Request(scope, receive))
+        except Problem as problem:
+            response = problem.response()
+        except HeadraceError as error:
+            response = problem_of(error).response()
+        await response(scope, receive, send)
 
 
 async def _of_problem(_request: Request, error: Exception) -> Response:

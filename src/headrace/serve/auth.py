@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.serve.problems import Problem
@@ -36,6 +36,15 @@ _HEADERS: Final = {
 }
 
 
+def _raw(policy: str) -> list[tuple[bytes, bytes]]:
+    given = {**_HEADERS, "content-security-policy": policy, "cache-control": "no-store"}
+    return [(name.encode(), value.encode()) for name, value in given.items()]
+
+
+_OF_PAGES: Final = _raw(PAGE_POLICY)
+_OF_ANSWERS: Final = _raw(_API_POLICY)
+
+
 class Guard:
     """Lets requests in that may come in; what goes out gets the headers that keep it safe."""
 
@@ -60,15 +69,13 @@ class Guard:
             await _refuse(problem, scope, receive, send)
             return
         is_page = scope["path"] == "/" or scope["path"].startswith(_ASSETS)
-        policy = PAGE_POLICY if is_page else _API_POLICY
+        policy = _OF_PAGES if is_page else _OF_ANSWERS
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    given.setdefault(name, value)
-                given.setdefault("content-security-policy", policy)
-                given.setdefault("cache-control", "no-store")
+                given = {name for name, _ in message["headers"]}
+                more = [each for each in policy if each[0] not in given]
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         await self._app(scope, receive, sent)

@@ -38,23 +38,19 @@ async def body_of(request: Request, most: int | None = None) -> bytes:
     unpack = zlib.decompressobj(_GZIP) if packed.endswith("gzip") else None
     parts: list[bytes] = []
     size = 0
-    stream = request.stream()
-    while True:
-        try:
-            part = await asyncio.wait_for(anext(stream, b""), limits.body_seconds)
-        except TimeoutError:
-            raise Problem(408, "the rest of the body did not come") from None
-        except ClientDisconnect:
-            raise Problem(400, "the client has gone") from None
-        ended = not part
-        if unpack is not None and part:
-            part = _unpacked(unpack, part, most - size)
-        size += len(part)
-        if size > most:
-            raise _too_large(most)
-        parts.append(part)
-        if ended:
-            break
+    try:
+        async with asyncio.timeout(limits.body_seconds) as patience:
+            async for part in request.stream():
+                found = _unpacked(unpack, part, most - size) if unpack and part else part
+                size += len(found)
+                if size > most:
+                    raise _too_large(most)
+                parts.append(found)
+                patience.reschedule(asyncio.get_running_loop().time() + limits.body_seconds)
+    except TimeoutError:
+        raise Problem(408, "the rest of the body did not come") from None
+    except ClientDisconnect:
+        raise Problem(400, "the client has gone") from None
     if unpack is not None and not unpack.eof:
         raise Problem(400, "the body is not whole gzip")
     return b"".join(parts)

@@ -246,7 +246,7 @@ class Deployed:
         while not self._closing:
             try:
                 self._work()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+            except Exception as error:
                 self.problem = str(error)
                 self._runner = None
                 self._fail_commands()

@@ -103,6 +103,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             date_header=True,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
@@ -111,7 +112,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             h11_max_incomplete_event_size=64_000,
         )
         server = Server(config, lambda: _end(inner))
-        asyncio.run(_served(server, opened, lambda: say(welcome(settings))))
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(_served(server, opened, lambda: say(welcome(settings))))
     if not server.started:
         raise MachineError("the server could not be started; what it said before says why")
 
