@@ -1,5 +1,6 @@
 // A query's results as they come, put together window by window.
 import { follow, Refused } from "./api";
+import { number } from "./format";
 import { Results, type Evaluation } from "./results";
 import type { ServerEvent } from "./sse";
 import type { Row, Term } from "./terms";
@@ -10,6 +11,8 @@ interface WindowEvent {
   op?: string;
   error?: string;
   skipped?: boolean;
+  truncated?: unknown;
+  accuracy?: number;
 }
 
 /** What a view is told. */
@@ -61,11 +64,12 @@ export class ResultsFeed {
     this.watcher.changed();
   }
 
-  private close({ at, windows, op }: WindowEvent): void {
+  private close(event: WindowEvent): void {
+    const { at, windows, op } = event;
     if (op) this.op = op;
     const bounds = Object.entries(windows).map(([name, { open, close }]): Evaluation["bounds"][number] => [name, open, close]);
     if (this.pending.some((row) => row["graph"]) && !this.results.variables.includes("graph")) this.results.variables.push("graph");
-    this.results.add({ at, bounds, rows: this.pending, late: 0 });
+    this.results.add({ at, bounds, rows: this.pending, remarks: remarks(event) });
     this.pending = [];
     this.watcher.changed();
   }
@@ -78,6 +82,15 @@ export class ResultsFeed {
     };
     if (words[reason]) this.watcher.connection("ended", words[reason]);
   }
+}
+
+function remarks({ error, skipped, truncated, accuracy }: WindowEvent): string[] {
+  return [
+    error ? `failed: ${error}` : "",
+    skipped ? "skipped under load" : "",
+    truncated ? "cut short: there are more rows than the server sends" : "",
+    accuracy === undefined ? "" : `estimated accuracy ${number(accuracy)}`,
+  ].filter(Boolean);
 }
 
 function tripleRow([subject, predicate, object, graph]: Term[]): Row {

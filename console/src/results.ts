@@ -6,7 +6,8 @@ export interface Evaluation {
   at: number;
   bounds: [string, number | null, number | null][];
   rows: Row[];
-  late: number;
+  /** What else is to be said of it: that it failed, was skipped, is cut short or not exact. */
+  remarks: string[];
 }
 
 export const KEPT_EVALUATIONS = 400;

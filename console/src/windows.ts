@@ -36,11 +36,11 @@ export class WindowStrip {
 }
 
 /** When a window was evaluated, what it holds, and how many rows came of it. */
-export function described({ at, bounds, rows }: Evaluation): string {
+export function described({ at, bounds, rows, remarks }: Evaluation): string {
   const spans = bounds.map(([name, open, close]) => {
     const which = bounds.length > 1 ? `${lastPart(name)}: ` : "";
     if (open === null || close === null) return `${which}until ${moment(close)}`;
     return `${which}${moment(open)} to ${moment(close)} (${duration(close - open)})`;
   });
-  return `${spans.join("; ") || moment(at)} · ${plural(rows.length, "row")}`;
+  return [spans.join("; ") || moment(at), plural(rows.length, "row"), ...remarks].join(" · ");
 }

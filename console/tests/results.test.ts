@@ -7,7 +7,7 @@ const XSD = "http://www.w3.org/2001/XMLSchema#";
 const integer = (value: number): Term => ({ type: "literal", value: String(value), datatype: `${XSD}integer` });
 const word = (value: string): Term => ({ type: "literal", value });
 const iri = (value: string): Term => ({ type: "uri", value });
-const evaluation = (at: number, rows: Row[]): Evaluation => ({ at, bounds: [], rows, late: 0 });
+const evaluation = (at: number, rows: Row[]): Evaluation => ({ at, bounds: [], rows, remarks: [] });
 
 function filled(variables: string[], ...rows: Row[][]): Results {
   const results = new Results();
