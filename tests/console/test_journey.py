@@ -58,7 +58,9 @@ def test_a_mistake_is_marked_and_mended_and_rows_come_until_the_query_is_removed
 
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_role("heading", level=1, name="Queries")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("heading", level=1, name="Queries", exact=True)).to_be_visible(
+        timeout=SOON
+    )
     expect(page.get_by_role("link", name="gates", exact=True)).to_have_count(0, timeout=SOON)
     assert "gates" not in [each["name"] for each in server.ask("queries")["queries"]]
 
@@ -78,7 +80,9 @@ def test_a_query_is_paused_and_goes_on(page: Page, server: Server) -> None:
     expect(words).not_to_have_text(before, timeout=SOON)
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_role("heading", level=1, name="Queries")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("heading", level=1, name="Queries", exact=True)).to_be_visible(
+        timeout=SOON
+    )
 
 
 def test_a_demonstration_moves_after_one_click(page: Page, server: Server) -> None:
@@ -154,4 +158,6 @@ def test_a_silent_query_is_explained(page: Page, server: Server) -> None:
     expect(page.get_by_text("Waiting for the first window to close.")).to_be_visible()
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(page.get_by_role("heading", level=1, name="Queries")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("heading", level=1, name="Queries", exact=True)).to_be_visible(
+        timeout=SOON
+    )
