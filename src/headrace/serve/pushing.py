@@ -168,14 +168,14 @@ class Inlet:
         """The bytes of the log."""
         return self.log.size
 
-    def prune(self, is_needed: Callable[[str], bool]) -> None:
+    def prune(self, is_needed: Callable[[Path], bool]) -> None:
         """Delete the oldest segments that nobody needs any more.
 
         Args:
             is_needed: whether somebody may read a segment, by its path.
         """
         for name in self.log.segments[:-1]:
-            if is_needed(str(self.log.directory / name)):
+            if self.closing or is_needed(self.log.directory / name):
                 return
             self.log.prune(name)
 
