@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ async def _answer(reader: asyncio.StreamReader) -> int:
     return status
 
 
-async def _pusher(
+async def _pusher(  # noqa: PLR0913, PLR0917 - each is a part of the load
     port: int, place: int, of: int, rate: float, batch: int, until: float, seen: dict[str, Any]
 ) -> None:
     """Push as often as is its share, several requests under way at once on one connection."""
@@ -106,7 +107,7 @@ async def _pusher(
             except (asyncio.IncompleteReadError, ConnectionError):
                 stop.set()
                 return
-            if status == 200:
+            if status == HTTPStatus.OK:
                 seen["acknowledged"].extend(numbers)
                 seen["took"].append(time.monotonic() - began)
             else:
@@ -239,7 +240,7 @@ def _start(location: Path, port: int) -> subprocess.Popen[bytes]:
     with _client(port) as client:
         for _ in range(1_200):
             try:
-                if client.get("/readyz").status_code == 200:
+                if client.get("/readyz").status_code == HTTPStatus.OK:
                     return started
             except httpx2.TransportError:
                 pass

@@ -279,6 +279,46 @@ def test_evaluations_over_a_socket(client: TestClient) -> None:
         assert opened.receive_json()["id"] == every[1]["id"]
 
 
+def test_who_was_away_too_long_is_told(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(kept_evaluations=3)) as client:
+        with_cars(client)
+        register(client, COUNT, name="gates")
+        push(client, passages(0, 7))
+        [first] = evaluations(client, "gates", 1)
+        push(client, passages(7, 52))
+        until(lambda: client.get("/queries/gates").json()["evaluations"] == 10)
+        kept = evaluations(client, "gates", 3)
+        assert [each["at"] for each in kept] == [40000, 45000, 50000]
+        assert [each["number"] for each in kept] == [8, 9, 10]
+        with socket(client, f"/queries/gates/socket?after={first['id']}") as opened:
+            assert opened.receive_json()["type"] == "head"
+            lagged = opened.receive_json()
+            assert lagged["type"] == "lagged"
+            assert lagged["resumed_after"] == kept[0]["id"] - 1
+            assert opened.receive_json()["id"] == kept[0]["id"]
+
+
+def test_long_answers_are_cut_and_say_so(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(kept_rows=1)) as client:
+        with_cars(client)
+        register(client, COUNT, name="gates")
+        push(client, passages(0, 7))
+        [first] = evaluations(client, "gates", 1)
+        assert (len(first["rows"]), first["count"], first["truncated"]) == (1, 2, 1)
+
+
+def test_windows_of_streams_by_arrival_close_although_nothing_follows(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as client:
+        client.put("/streams/cars", json={"iri": CARS})
+        text = f"SELECT ?s FROM STREAM <{CARS}> [RANGE 2s STEP 1s] {{ ?s ?p ?o }}"
+        register(client, text, name="seen")
+        turtle = {"Content-Type": "text/turtle"}
+        client.post("/streams/cars", content="<x:a> <x:b> 1 .", headers=turtle)
+        found = until(lambda: [each for each in evaluations(client, "seen", 1) if each["rows"]])
+        assert found[0]["rows"][0]["s"]["value"] == "x:a"
+        until(lambda: not evaluations(client, "seen", 1)[-1]["rows"])
+
+
 def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     location = tmp_path / "data"
     with served(location) as client:

@@ -113,7 +113,7 @@ DATA_BOMBS = {
 }
 
 
-@pytest.mark.parametrize("depth", [1_000, 10_000, 100_000])
+@pytest.mark.parametrize("depth", [129, 10_000, 100_000])
 @pytest.mark.parametrize("kind", QUERY_BOMBS)
 def test_deep_queries_are_refused(client: TestClient, kind: str, depth: int) -> None:
     text = QUERY_BOMBS[kind](depth)

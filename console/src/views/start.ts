@@ -87,7 +87,7 @@ function card(demo: Demo, again: () => Promise<void>): HTMLElement {
     await again();
   }, { class: "quiet", "aria-label": `Stop ${demo.title}` });
   const first = demo.queries[0];
-  const watch = first ? h("a", { class: "button primary", href: linkTo.query(first) }, "Watch") : null;
+  const watch = first ? h("a", { class: "button primary", href: linkTo.query(first), "aria-label": `Watch ${demo.title}` }, "Watch") : null;
   begin.setAttribute("aria-label", `Start and watch: ${demo.title}`);
   return h(
     "li",

@@ -62,7 +62,11 @@ def assembled(settings: Settings) -> tuple[ASGIApp, Starlette]:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        hub = Hub(settings)
+        try:
+            hub = Hub(settings)
+        except HeadraceError as error:
+            app.state.failure = error  # whoever has started it says so
+            raise
         demos = Demos(hub)
         app.state.hub, app.state.demos = hub, demos
         await hub.open()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from headrace.deploying import setup_of
 from headrace.dialects import Parsed, parse
@@ -19,6 +19,7 @@ from headrace.errors import HeadraceError, MachineError, SettingError
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import Deployment, open_deployment
+from headrace.pipeline.following import LogFollower
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Figures, figures_of
@@ -32,12 +33,15 @@ from headrace.serve.retained import Retained, Spoken
 from headrace.serve.settings import Settings
 from headrace.stream import present
 
+if TYPE_CHECKING:
+    from headrace.spark.session import SparkSession
+
 LOGGER: Final = logging.getLogger("headrace.serve")
 _PIECES: Final = 16
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 T = TypeVar("T")
-Needed: TypeAlias = Callable[[str, Path], bool]
-"""Whether a file of the log of a stream, by its IRI, may still be read."""
+Needed: TypeAlias = Callable[[Path], bool]
+"""Whether a file of the log of a stream may still be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,10 @@ class Deployed:
         self._closing = False
         self._runner: Runner | None = None
         self._log: SourceLog | None = None
-        self._batches: Batches | None = None
+        self._follower = LogFollower(self._deployment.layout.source_log)
+        self._followed = 0
+        self._read: dict[str, int] = {}
+        self._session: SparkSession | None = None
         self.retained: Retained | None = None
         self.spoken: dict[str, Spoken] = {}
         self.parsed: dict[str, Parsed] = {}
@@ -224,18 +231,16 @@ class Deployed:
         """A query with the settings of the server and its own."""
         return parse(text, dialect, settings={**self.settings.settings, **settings})
 
-    def _needed(self) -> Needed:
-        log, batches = self._log, self._batches
-        if log is None or batches is None:
-            return lambda _iri, _path: True
-        last = batches.last()
-        waiting = {piece.path for piece in log.between(last.pieces, log.count)}
-        held = {pane.piece.path for pane in last.panes if pane.piece is not None}
+    def _needed(self, manifest: Manifest) -> Needed:
+        """What of the logs has not been read for good, or may be read again."""
+        for piece in self._follower.pieces(self._followed, manifest.pieces):
+            self._read[piece.path] = piece.stop
+        self._followed = manifest.pieces
+        held = {pane.piece.path for pane in manifest.panes if pane.piece is not None}
 
-        def is_needed(iri: str, path: Path) -> bool:
-            known = log.last_of(iri, str(path))
-            unread = known is None or known.stop < path.stat().st_size
-            return unread or str(path) in waiting or str(path) in held
+        def is_needed(path: Path) -> bool:
+            name = str(path)
+            return self._read.get(name, 0) < path.stat().st_size or name in held
 
         return is_needed
 
@@ -256,7 +261,7 @@ class Deployed:
             else:
                 wait = _FIRST_WAIT
                 self._obey()
-        self._deployment.close()
+        self._deployment.close()  # a session of Spark ends with this process
 
     def _work(self) -> None:
         """Run until something is to be changed."""
@@ -264,7 +269,7 @@ class Deployed:
             each.iri: [Declared(LOG, str(self.place.log_of(each)), rule_of(each.time))]
             for each in self.catalogue.streams.values()
         }
-        self._batches = batches = self._opened(sources)
+        batches = self._opened(sources)
         self._hear(batches.last(), Told())
         self.problem = None
         self.ready.set()
@@ -277,6 +282,11 @@ class Deployed:
             runner.run()
             batches.settle()
         else:
+            if self._session is None:  # it stays, whatever is registered
+                from headrace.spark.session import start  # noqa: PLC0415 - it takes time to load
+
+                log = batches.layout.directory / "spark.log"
+                self._session = start(master=self.settings.master, log=log)
             launch = Launch(
                 self.settings.runner, self.settings.master, _PIECES, self.settings.interval
             )
@@ -340,8 +350,7 @@ class Deployed:
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):
                 self.changes.append((present() // 1000, name, number))
-        if self._batches is not None and self._log is not None:
-            self._prune(self._needed())
+        self._prune(self._needed(manifest))
 
     def close(self) -> None:
         """End after the batch that is being worked on."""

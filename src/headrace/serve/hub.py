@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from headrace.algebra.query import Ask, Registered
@@ -109,8 +108,7 @@ class Hub:
 
     def _prune(self, is_needed: Needed) -> None:
         for inlet in list(self.inlets.values()):
-            iri = inlet.entry.iri
-            inlet.prune(lambda path, iri=iri: is_needed(iri, Path(path)))  # type: ignore[misc]  # bound now
+            inlet.prune(is_needed)
 
     async def change(self, command: Callable[[], T]) -> T:
         """Have something done by the deployment, between two batches.

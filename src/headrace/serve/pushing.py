@@ -23,6 +23,8 @@ from headrace.stream import present
 
 _SEGMENT: Final = 8 << 20
 _MOST_WAITING: Final = 64 << 20
+_MANY: Final = 4
+_GATHER: Final = 0.004
 _REMEMBERED_SECONDS: Final = 61
 _BEAT_AFTER: Final = 1_000_000
 _BEAT: Final = Arrived(Format.N_QUADS.media_type, b"", 0)
@@ -109,7 +111,10 @@ class Inlet:
     async def _write(self) -> None:
         """Write what is waiting, again and again until nothing is; what comes meanwhile is next."""
         loop = asyncio.get_running_loop()
+        batch: list[tuple[Arrived, asyncio.Future[None]]] = []
         while self._waiting:
+            if len(batch) >= _MANY:  # more will come at once: a thread for all of them is enough
+                await asyncio.sleep(_GATHER)
             batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
             records = [self._record(arrived) for arrived, _ in batch]
             try:
@@ -168,14 +173,14 @@ class Inlet:
         """The bytes of the log."""
         return self.log.size
 
-    def prune(self, is_needed: Callable[[str], bool]) -> None:
+    def prune(self, is_needed: Callable[[Path], bool]) -> None:
         """Delete the oldest segments that nobody needs any more.
 
         Args:
             is_needed: whether somebody may read a segment, by its path.
         """
         for name in self.log.segments[:-1]:
-            if is_needed(str(self.log.directory / name)):
+            if self.closing or is_needed(self.log.directory / name):
                 return
             self.log.prune(name)
 

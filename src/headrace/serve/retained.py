@@ -113,8 +113,7 @@ class Retained:
             raise unwritable(self._path, error) from error
         whole = content.rfind(b"\n") + 1
         for line in content[:whole].splitlines(keepends=True):
-            said = json.loads(line)
-            self._take(_kept(said, line))
+            self._take(_kept(_read(line, self._path), line))
         for name, kept in self._kept.items():
             if kept[0].number > 1:
                 self._dropped[name] = max(self._dropped.get(name, 0), kept[0].id - 1)
@@ -268,6 +267,14 @@ class Retained:
 
 def _by_id(kept: Kept) -> int:
     return kept.id
+
+
+def _read(line: bytes, path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError:
+        raise MachineError(f"{path} is damaged; without it, old results are gone") from None
+    return found
 
 
 def _kept(said: Mapping[str, Any], line: bytes) -> Kept:

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Final
@@ -92,6 +93,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
+    # What goes wrong with requests is told by the application, and why it cannot start below.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     secrets = Redacting(settings.token, settings.read_token)
     for handler in logging.getLogger().handlers:
         handler.addFilter(secrets)
@@ -112,10 +115,14 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             h11_max_incomplete_event_size=64_000,
         )
         server = Server(config, lambda: _end(inner))
-        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        with (
+            asyncio.Runner(loop_factory=config.get_loop_factory()) as runner,
+            suppress(SystemExit),  # uvicorn ends the process if it cannot start; we say why
+        ):
             runner.run(_served(server, opened, lambda: say(welcome(settings))))
     if not server.started:
-        raise MachineError("the server could not be started; what it said before says why")
+        failure = getattr(inner.state, "failure", None)
+        raise failure or MachineError("the server could not be started")
 
 
 def _end(app: Starlette) -> None:
