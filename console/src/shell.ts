@@ -64,6 +64,7 @@ export class Shell {
     else if (status && !status.ready) this.say("wait", "The server is starting …");
     else if (!this.banner.classList.contains("back")) this.banner.hidden = true;
     if (!status) return;
+    document.documentElement.classList.toggle("read-only", status.read_only);
     const parts = [`Headrace ${status.version}`, `runner ${status.runner}`, `${bytes(status.memory_bytes)} in memory`, status.read_only ? "reading only" : ""];
     say(this.footer, parts.filter(Boolean).join(" · "));
   }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.console.conftest import Open
-from tests.console.server import CARS, cars, serving
+from tests.console.server import CARS, STREAM, cars, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 
 SOON = 40_000
 TOKEN = "a-token-for-the-tests-of-the-console"
+READING = "a-token-that-reads-and-changes-nothing"
 
 
 @pytest.mark.parametrize("way", ["stop", "kill"])
@@ -71,3 +72,22 @@ def test_a_token_is_asked_for_and_stays_in_its_tab(opened: Open, tmp_path: Path)
         page.reload()
         expect(page.get_by_role("button", name="Start and watch").first).to_be_visible(timeout=SOON)
         expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_who_only_reads_is_offered_nothing_that_changes(opened: Open, tmp_path: Path) -> None:
+    options = ("--read-token", READING)
+    with serving(tmp_path / "data", *options, token=TOKEN) as server:
+        server.ask("streams", {"name": "cars", "iri": STREAM})
+        server.ask("queries", {"text": CARS, "name": "looked-at"})
+        page = opened(server.url)
+        dialog = page.get_by_role("dialog", name="This server asks for a token")
+        dialog.get_by_label("Token").fill(READING)
+        dialog.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("reading only")).to_be_visible(timeout=SOON)
+        expect(page.get_by_role("button", name="Start and watch")).to_have_count(0)
+        page.goto(f"{server.url}#/queries/looked-at")
+        expect(page.locator(".title-line .chip")).to_have_text("running", timeout=SOON)
+        expect(page.get_by_role("button", name="Remove")).to_have_count(0)
+        page.goto(f"{server.url}#/queries")
+        expect(page.get_by_role("link", name="looked-at")).to_be_visible()
+        expect(page.get_by_role("button", name="Register")).to_have_count(0)

@@ -38,8 +38,8 @@ function listed(query: Query): HTMLElement {
     h(
       "div",
       { class: "actions small" },
-      action("Pause", () => toggle(name), { class: "quiet toggle" }),
-      action("Remove", async () => void (await remove(name)), { class: "quiet", "aria-label": `Remove ${name}` }),
+      action("Pause", () => toggle(name), { class: "quiet toggle mutates" }),
+      action("Remove", async () => void (await remove(name)), { class: "quiet mutates", "aria-label": `Remove ${name}` }),
     ),
   );
 }
@@ -139,7 +139,7 @@ function editing(signal: AbortSignal): HTMLElement {
     h("div", { class: "pane-head" }, h("h2", { id: "new-query" }, "New query"), choice),
     editor.element,
     verdict,
-    h("div", { class: "register" }, field("Name", name), register, h("span", { class: "muted hint" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"))),
+    h("div", { class: "register mutates" }, field("Name", name), register, h("span", { class: "muted hint" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"))),
   );
 }
 

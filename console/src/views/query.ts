@@ -20,7 +20,7 @@ export function query(context: Context): View {
   const tab = context.parameters[1] ?? "results";
   const state = h("span", { class: "state" });
   const body = h("div", { class: "query-body" });
-  const pauses = action("Pause", () => toggle(name), { class: "quiet" });
+  const pauses = action("Pause", () => toggle(name), { class: "quiet mutates" });
   const element = h(
     "div",
     { class: "query" },
@@ -36,7 +36,7 @@ export function query(context: Context): View {
         pauses,
         action("Remove", async () => {
           if (await remove(name)) go(linkTo.queries);
-        }, { class: "quiet danger-text" }),
+        }, { class: "quiet danger-text mutates" }),
       ),
     ),
     tabs("Parts of the query", [

@@ -80,12 +80,12 @@ function card(demo: Demo, again: () => Promise<void>): HTMLElement {
     const name = await firstQuery(demo);
     if (name) go(linkTo.query(name));
     else await again();
-  }, { class: "primary" });
+  }, { class: "primary mutates" });
   const end = action("Stop", async () => {
     await api.stopDemo(demo.name);
     notice(`${demo.title}: stopped, and what it had made is removed.`);
     await again();
-  }, { class: "quiet", "aria-label": `Stop ${demo.title}` });
+  }, { class: "quiet mutates", "aria-label": `Stop ${demo.title}` });
   const first = demo.queries[0];
   const watch = first ? h("a", { class: "button primary", href: linkTo.query(first), "aria-label": `Watch ${demo.title}` }, "Watch") : null;
   begin.setAttribute("aria-label", `Start and watch: ${demo.title}`);

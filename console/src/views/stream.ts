@@ -56,7 +56,7 @@ function pushing({ name }: Stream): HTMLElement {
   }, { class: "primary" });
   return h(
     "section",
-    { class: "pane", "aria-labelledby": "push" },
+    { class: "pane mutates", "aria-labelledby": "push" },
     h("h2", { id: "push" }, "Push to it"),
     h(
       "form",
@@ -97,7 +97,7 @@ function description({ name, kind, queries }: Stream): HTMLElement {
     await api.removeStream(name);
     notice(`${name} is removed.`);
     go(linkTo.streams);
-  }, { class: "quiet danger-text" });
+  }, { class: "quiet danger-text mutates" });
   return h("section", { class: "pane", "aria-labelledby": "about" }, h("h2", { id: "about" }, "About it"), details, kind === "pushed" && !queries.length ? h("div", { class: "actions" }, remove) : null);
 }
 

@@ -77,5 +77,5 @@ function making(): HTMLElement {
     field("Delay", delay, "How far out of order elements may come"),
     h("div", { class: "actions" }, button),
   );
-  return h("section", { class: "pane", "aria-labelledby": "new-stream" }, h("h2", { id: "new-stream" }, "New stream"), form);
+  return h("section", { class: "pane mutates", "aria-labelledby": "new-stream" }, h("h2", { id: "new-stream" }, "New stream"), form);
 }
