@@ -14,6 +14,7 @@ from headrace.rdf.timed import read_timed
 from headrace.rdf.times import milliseconds
 from headrace.rdf.timestamps import SAID_TIME, SOURCE_TIME, TimeRule, timed_elements
 from headrace.serve.catalogue import ARRIVAL, SAID
+from headrace.serve.plain import plain_statements, plain_timed
 from headrace.serve.problems import Problem, place_of
 from headrace.stream import present
 
@@ -28,6 +29,10 @@ _ALSO: Final = {
 PUSHED_TYPES: Final = tuple(
     name for name, form in {**MEDIA_TYPES, **_ALSO}.items() if form is not Format.RDF_XML
 )
+
+
+_OF_LINES: Final = (Format.N_TRIPLES, Format.N_QUADS, Format.TURTLE, Format.TRIG)
+"""In these, a line of N-Triples is what it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,8 @@ def arrived(
 def _in_lines(
     data: bytes, form: Format, rule: TimeRule, problems: list[DataError]
 ) -> tuple[int, int]:
+    if form is Format.TIMED_N_QUADS and (plain := plain_timed(data)):
+        return plain, 0
     if form is Format.TIMED_N_QUADS and len(data) < _FEW_BYTES:
         found = [each.is_heartbeat for each in read_timed(data, on_error=problems.append)]
         return found.count(False), found.count(True)
@@ -127,6 +134,9 @@ def _in_lines(
 def _in_document(
     data: bytes, form: Format, rule: TimeRule, at: int | None, problems: list[DataError]
 ) -> int:
+    says_no_time = at is not None or rule.predicate is None
+    if says_no_time and form in _OF_LINES and plain_statements(data):
+        return 1
     quads = list(read(data, form, on_error=problems.append))
     if problems or not quads:
         return 0

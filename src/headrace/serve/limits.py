@@ -25,6 +25,7 @@ class Limits:
         queries: how many queries may be registered.
         streams: how many streams there may be.
         subscribers: how many clients may follow results.
+        connections: how many connections there may be; further ones are answered with 503.
         kept_evaluations: how many evaluations of each query are kept.
         kept_bytes: how many bytes of them.
         log_bytes: how many bytes the log of a stream may have.
@@ -45,6 +46,7 @@ class Limits:
     queries: int = 5 * _KILO
     streams: int = 500
     subscribers: int = 2 * _KILO
+    connections: int = 5 * _KILO
     kept_evaluations: int = 1_000
     kept_bytes: int = 16 * _MEGA
     log_bytes: int = 1 << 30

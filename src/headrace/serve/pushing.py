@@ -87,7 +87,8 @@ class Inlet:
         if key is not None:
             self._coming[key] = done
         try:
-            await asyncio.shield(done)
+            # A client that goes away must not undo what another one with its key waits for.
+            await (done if key is None else asyncio.shield(done))
         except LogFull:
             raise busy(f"the log of stream '{self.entry.name}' is full", 1, 429) from None
         finally:

@@ -110,6 +110,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             date_header=True,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
+            limit_concurrency=settings.limits.connections,
             ws_max_size=settings.limits.body,
             ws_ping_interval=20,
             h11_max_incomplete_event_size=64_000,
