@@ -8,6 +8,8 @@
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph, and of
 #                random queries against themselves, rewritten
 #   make pictures  set up, then draw the pictures of the documentation again
+#   make console  build the web console again after a change of console/; needs node 20 or newer
+#   make screenshots  set up, then take the pictures of the console again
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -20,7 +22,7 @@ BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz pictures clean
+.PHONY: demo test check lint types bench long fuzz pictures console screenshots clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -55,6 +57,12 @@ pictures: $(STAMP)
 	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
 	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
 
+console:
+	cd console && npm ci --no-audit --no-fund && npm test && npm run build
+
+screenshots: $(STAMP)
+	$(BIN)/python -m tests.console.screenshots
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Headrace needs Python 3.11 or newer, and $(PYTHON) is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -65,5 +73,5 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .brokers .browser build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .brokers .browser console/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

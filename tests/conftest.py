@@ -27,7 +27,7 @@ settings.load_profile("headrace")
 
 SERVERS = "servers"
 """What one worker runs: two brokers or JVMs on two cores would only wait for each other."""
-STARTS_SERVERS = ("spark", "brokers", "ingest", "browser", "graphs")
+STARTS_SERVERS = ("spark", "brokers", "ingest", "browser", "graphs", "serve", "console")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

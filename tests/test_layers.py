@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "headrace"
 # Each layer imports only from those on earlier lines, and from itself.
 LAYERS = (
     {"version", "errors"},
+    {"exits"},
     {"durable", "freshness"},
     {"rdf"},
     {"results"},
@@ -34,9 +35,10 @@ LAYERS = (
     {"engine"},
     {"testing"},
     {"scenarios"},
-    {"answering", "demo", "doctor", "options", "progress", "running", "serve"},
+    {"answering", "demo", "doctor", "options", "progress", "running"},
     {"observing", "tracing"},
     {"explaining"},
+    {"serve"},
     {"cli"},
     {"__main__"},
 )

@@ -6,25 +6,17 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.errors import (
-    HeadraceError,
-    MachineError,
-    OutputClosedError,
-    QueryError,
-    SettingError,
-)
+from headrace.errors import MachineError, OutputClosedError, QueryError, SettingError
+from headrace.exits import FAILED_RUN, WRONG_QUERY, fail, failing, label
+from headrace.serve.command import serve
 from headrace.version import __version__
 
 if TYPE_CHECKING:
     from headrace.dialects import Parsed
-
-WRONG_QUERY = 2
-FAILED_RUN = 1
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="headrace",
@@ -116,15 +108,6 @@ def demo(
         run_demo(count=passages)
 
 
-def interrupted(error: BaseException | None) -> bool:
-    """Whether an error is Ctrl-C, or what Ctrl-C broke on its way."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
 @app.command()
 def check(
     queries: Queries, dialect: Dialect = None, settings: Settings = None, schema: Schema = None
@@ -142,7 +125,7 @@ def check(
                 schemas.of(parsed.query, parsed.source)
         except (QueryError, SettingError) as error:
             wrong += 1
-            typer.echo(f"{_label(error)}: {error}", err=True)
+            typer.echo(f"{label(error)}: {error}", err=True)
         else:
             typer.echo(f"{parsed.source.name}: {summary(parsed)}")
             for note in parsed.notes:
@@ -453,42 +436,11 @@ def summary(parsed: Parsed) -> str:
     )
 
 
-class failing:  # noqa: N801 - reads as `with failing():`
-    """Turn our errors into a message and an exit code: the query 2, the machine or the run 1."""
-
-    def __enter__(self) -> None:
-        """Do nothing yet."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Report an error of ours; let others pass."""
-        if interrupted(error):
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(INTERRUPTED)
-        if isinstance(error, OutputClosedError):
-            raise typer.Exit(FAILED_RUN)
-        if isinstance(error, HeadraceError):
-            fail(error)
-
-
-def fail(error: HeadraceError) -> NoReturn:
-    """Print an error and stop."""
-    typer.echo(f"{_label(error)}: {error}", err=True)
-    wrong = isinstance(error, QueryError | SettingError)
-    raise typer.Exit(WRONG_QUERY if wrong else FAILED_RUN)
-
-
-def _label(error: HeadraceError) -> str:
-    match error:
-        case MachineError():
-            return "failed"
-        case QueryError():
-            return "wrong query"
-        case _:
-            return "error"
-
-
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+app.command()(serve)
 
 
 def main() -> None:

@@ -202,7 +202,9 @@ def _conclude(demo: Demo, console: Console) -> None:
         "                                      your own queries over your own streams\n"
         "  headrace check examples/papers/*    what queries mean, and what is wrong\n"
         "  headrace explain QUERY              how a query will be run\n"
-        "  headrace query QUERY --data FILE    plain SPARQL over your own files",
+        "  headrace query QUERY --data FILE    plain SPARQL over your own files\n\n"
+        "To see streams move, start the console and open http://127.0.0.1:7870 in a browser:\n"
+        "  .venv/bin/headrace serve --demo",
         highlight=False,
         markup=False,
     )

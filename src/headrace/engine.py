@@ -152,6 +152,11 @@ class Engine:
             raise SettingError(f"stream <{iri}> is declared already")
         return self._streams[iri]
 
+    def undeclare(self, iri: str) -> None:
+        """Forget a stream that no query reads; if one does, a SettingError says which."""
+        self._fitting.check_unread(iri, self.plans())
+        self._streams.pop(iri, None)
+
     def register(
         self,
         text: str,
@@ -285,6 +290,10 @@ class Engine:
         around = self.static.around(self._max_rows, self._timeout)
         return replace(around, static=self._statements(), tables=self.entailing.tables())
 
+    def refreshing(self) -> Refreshing:
+        """The same, with the static data as they are whenever it is asked for."""
+        return Refreshing(self.around(), self._statements)
+
     def _statements(self) -> Quads:
         """The static data, with what follows from them."""
         return self.entailing.with_entailed_statements(self.static.statements)
@@ -369,7 +378,7 @@ class Engine:
             deployment = stack.enter_context(
                 open_deployment(Path(folder), self.static.dictionary.seed)
             )
-            around = Refreshing(self.around(), self._statements)
+            around = self.refreshing()
             sink = ReportSink(self._deliver)
             setup = setup_of(
                 deployment,

@@ -58,18 +58,19 @@ class Source:
         (2, 3)
         """
         if self.written is not None:
-            return Source(self.written).position(self._as_written(offset))
+            return Source(self.written).position(self.as_written(offset))
         before = self.text[:offset]
         return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
-    def _as_written(self, offset: int) -> int:
+    def as_written(self, offset: int) -> int:
+        """Where what stands at an offset of the text stands in what is written."""
         place = bisect_right(self.shifts, offset, key=lambda shift: shift[0])
         return offset + (self.shifts[place - 1][1] if place else 0)
 
     def excerpt(self, span: Span) -> str:
         """The line of a span with carets under it, preceded by where it is."""
         if self.written is not None:
-            there = Span(self._as_written(span.start), self._as_written(span.end))
+            there = Span(self.as_written(span.start), self.as_written(span.end))
             return Source(self.written, self.name).excerpt(there)
         line, column = self.position(span.start)
         start = self.text.rfind("\n", 0, span.start) + 1

@@ -80,6 +80,16 @@ class Fitting:
             if stream.value not in streams and stream.value not in made:
                 raise SettingError(_undeclared(plan, stream, [*streams, *made]))
 
+    def check_unread(self, iri: str, plans: Iterable[Plan]) -> None:
+        """Refuse to let a stream go that a query reads.
+
+        Raises:
+            SettingError: saying which.
+        """
+        reader = next((each.name for each in plans if Iri(iri) in each.streams), None)
+        if reader is not None:
+            raise SettingError(f"'{reader}' reads <{iri}>; remove that one first")
+
     def add(self, plan: Plan) -> None:
         """Take a query in that fits."""
         self._schemas.setdefault(plan.schema, {})[plan.name] = None
@@ -92,15 +102,16 @@ class Fitting:
         Raises:
             SettingError: another one reads what it makes.
         """
-        readers = self._schemas.get(plan.schema, {})
-        if plan.stream is None:
-            readers.pop(plan.name, None)
-            return
-        reader = next((each.name for each in others if plan.stream in each.streams), None)
-        if reader is not None:
-            raise SettingError(f"'{reader}' reads what '{plan.name}' makes; remove that one first")
-        readers.pop(plan.name, None)
-        del self._makers[plan.stream.value]
+        if plan.stream is not None:
+            reader = next((each.name for each in others if plan.stream in each.streams), None)
+            if reader is not None:
+                problem = f"'{reader}' reads what '{plan.name}' makes; remove that one first"
+                raise SettingError(problem)
+            del self._makers[plan.stream.value]
+        self._schemas.get(plan.schema, {}).pop(plan.name, None)
+        for stream in plan.streams:
+            if self._readers.get(stream) is plan:
+                del self._readers[stream]  # the next one that is looked at takes its place
 
 
 def _undeclared(plan: Plan, stream: Iri, known: list[str]) -> str:

@@ -233,6 +233,18 @@ class Store:
         both = new if self.quads.is_empty() else pl.concat([self.quads, new])
         self._statements = Quads(both.unique(maintain_order=True))
 
+    def replace_graph(self, name: Iri | None, quads: Iterable[Quad]) -> None:
+        """Have some statements in place of all that a graph said; none removes the graph."""
+        graph = pl.col(GRAPH)
+        own = graph.is_null() if name is None else graph == self._dictionary.encode(name)
+        self._statements = Quads(self.quads.filter(~own.fill_null(value=False)))
+        placed = (Quad(each.subject, each.predicate, each.object, name) for each in quads)
+        self.add(placed)
+
+    def reset(self, statements: Quads) -> None:
+        """Go back to statements that it had, before others were added."""
+        self._statements = statements
+
     def use(self, data: StaticData) -> None:
         """Have encoded data of its seed in place of all that was there, where they lie.
 

@@ -42,3 +42,10 @@ def _last_token(stack: list[Tree[Token] | Token]) -> Token | None:
     last = stack[-1] if stack else None
     found = [last] if isinstance(last, Token) else list(tokens(last))
     return found[-1] if found else None
+
+
+def keywords(grammar: tuple[str, ...]) -> list[str]:
+    """The words that a grammar has a meaning for."""
+    patterns = (each.pattern for each in parser(grammar).terminals if each.pattern is not None)
+    words = {str(each.value) for each in patterns if each.type == "str"}
+    return sorted(word.upper() for word in words if word.isalpha() and len(word) > 1)

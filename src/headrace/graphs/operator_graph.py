@@ -6,7 +6,7 @@ patterns up to the result. A source that several patterns read is one node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -132,13 +132,21 @@ class OGraph:
 
 def operator_graph(query: Query, pattern: Operator | None = None) -> OGraph:
     """The graph of a query's operators, or of another pattern that means the same."""
+    return placed_operators(query, pattern)[0]
+
+
+def placed_operators(
+    query: Query, pattern: Operator | None = None
+) -> tuple[OGraph, Mapping[int, int]]:
+    """The same, and which node each operator has become, by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
     builder = _Builder(query, Words(names))
     top = builder.add(shown, Place())
     builder.finish(top)
     lines = [line for node in builder.nodes for line in node.details]
-    return OGraph(tuple(builder.nodes), tuple(builder.edges), names.used_in(lines))
+    graph = OGraph(tuple(builder.nodes), tuple(builder.edges), names.used_in(lines))
+    return graph, builder.placed
 
 
 class _Builder:
@@ -150,6 +158,7 @@ class _Builder:
         self.reading = Reading.of(query)
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
+        self.placed: dict[int, int] = {}
         self._known: dict[tuple[Kind, object], int] = {}
 
     def finish(self, top: int) -> None:
@@ -185,6 +194,10 @@ class _Builder:
 
     def add(self, operator: Operator, place: Place) -> int:
         """Add an operator and all that it reads; its number."""
+        number = self.placed[id(operator)] = self._added(operator, place)
+        return number
+
+    def _added(self, operator: Operator, place: Place) -> int:
         match operator:
             case Bgp():
                 return self._bgp(operator, place)

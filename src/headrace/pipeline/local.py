@@ -24,6 +24,7 @@ class LocalRunner:
         sources: Sources,
         pieces_per_batch: int = 1,
         interval: float | None = None,
+        log: SourceLog | None = None,
     ) -> None:
         """Make ready to run.
 
@@ -32,11 +33,13 @@ class LocalRunner:
             sources: what to read.
             pieces_per_batch: how many pieces of files are read at a time.
             interval: seconds from look to look, for a run that goes on until it is stopped.
+            log: what has been found so far, if it need not be read again.
         """
         self.batches = batches
         self.sources = sources
         self.pieces_per_batch = pieces_per_batch or 1 << 30
         self.interval = interval
+        self._log = log
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -64,7 +67,9 @@ class LocalRunner:
 
     def read(self) -> Manifest:
         """Read what there is, or until the run is stopped, and close no window by it."""
-        log = SourceLog(self.batches.layout.source_log, self.batches.last().pieces)
+        log = self._log
+        if log is None:
+            log = SourceLog(self.batches.layout.source_log, self.batches.last().pieces)
         self.sources.look(log, complete=self.interval is None)
         while not self._stopping.is_set():
             if self.step(log):

@@ -13,7 +13,7 @@ from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
 from headrace.dialects.durations import LONGEST, UNITS, iso_duration, unit_duration
 from headrace.dialects.text import shortened
 from headrace.dialects.translate.trees import Node, as_token, as_tree, present, span
-from headrace.errors import QueryError, QuerySyntaxError, ScopeError, Source, nearest
+from headrace.errors import QueryError, QuerySyntaxError, ScopeError, Source, Span, nearest
 from headrace.rdf.iri import resolve
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import (
@@ -39,6 +39,7 @@ class Note:
 
     text: str
     at: str = ""
+    span: Span | None = None
 
 
 class TermTranslator:
@@ -71,7 +72,8 @@ class TermTranslator:
         """Remember a remark about the query, once."""
         if len(self.notes) >= _MOST_NOTES:
             return
-        remark = Note(text, "" if at is None else self.source.excerpt(span(at)))
+        where = None if at is None else span(at)
+        remark = Note(text, "" if where is None else self.source.excerpt(where), where)
         if remark not in self.notes:
             self.notes.append(remark)
 

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Query, Status, Stream } from "../src/api";
+import { reason } from "../src/why";
+
+const stream = { name: "cars", iri: "x:cars", title: "Cars", elements: 10, late: 0, rejected: 0, rate: 2, lag: 0.2, queries: [] } as unknown as Stream;
+const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
+const status = (streams: Stream[]) => ({ problem: null, streams }) as unknown as Status;
+const said = (changed: Partial<Query>, changedStream: Partial<Stream> = {}) => reason({ ...query, ...changed }, status([{ ...stream, ...changedStream }]));
+
+test("each reason for silence has its words", () => {
+  assert.equal(said({}).tone, "good");
+  assert.match(said({ state: "paused" }).text, /paused/);
+  assert.match(said({ state: "stopped", error: "too many rows" }).text, /too many rows/);
+  assert.match(said({ evaluations: 0 }, { elements: 0 }).text, /Nothing has come on Cars/);
+  assert.match(said({ evaluations: 0 }).text, /No window has closed/);
+  assert.match(said({ rows: 0 }).text, /nothing in them matched/);
+  assert.match(said({}, { rate: 0, lag: 120 }).text, /quiet for 2 min/);
+  assert.match(said({ overloaded: true }).text, /cannot keep up/);
+});

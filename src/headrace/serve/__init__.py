@@ -1,0 +1,1 @@
+"""A running deployment behind HTTP: streams, queries, results, SPARQL, and a console."""

@@ -1,0 +1,115 @@
+"""The command `headrace serve`. It imports what it needs when it runs, so that help is instant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.exits import failing
+
+# ruff: noqa: PLC0415 - see above
+
+
+def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    location: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where streams, queries and results are kept.")
+    ] = Path("headrace-data"),
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="The port; any free one if 0.", min=0, max=65_535)
+    ] = 7870,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT|@FILE",
+            envvar="HEADRACE_TOKEN",
+            show_envvar=True,
+            help="What clients must know; needed if other machines can reach it.",
+        ),
+    ] = None,
+    read_token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT|@FILE",
+            envvar="HEADRACE_READ_TOKEN",
+            help="What clients must know that only read.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name that the server is known by; repeatable."),
+    ] = None,
+    static: Annotated[
+        list[str] | None,
+        typer.Option("--static", metavar="[IRI=]FILE", help="Static data; repeatable."),
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option("--schema", metavar="[IRI=]FILE", help="A schema; repeatable."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A semantics setting; repeatable."),
+    ] = None,
+    service_allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX", help="Endpoints that SERVICE may ask; none if not given."),
+    ] = None,
+    service_private: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
+    ] = None,
+    runner: Annotated[str, typer.Option(help="inline, or spark.")] = "inline",
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The Spark to run on; else one of its own.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that one evaluation may take.", min=0.1)
+    ] = 10.0,
+    log_quota: Annotated[
+        float, typer.Option(metavar="MB", help="How large the log of a stream may be.", min=1)
+    ] = 1024,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Start streams that move, each with a query.")
+    ] = False,
+) -> None:
+    """Serve streams, queries and SPARQL over HTTP, with a console for browsers."""
+    with failing():
+        try:
+            from headrace.serve.starting import serve as serve_all
+        except ModuleNotFoundError as error:
+            from headrace.errors import MachineError
+
+            raise MachineError(
+                f"headrace serve needs {error.name}: pip install 'headrace[serve]'"
+            ) from None
+        from headrace.background.config import ServiceConfig
+        from headrace.launching import runner_kind
+        from headrace.options import named_file, settings_of
+        from headrace.serve.limits import Limits
+        from headrace.serve.settings import Settings, token_of
+
+        serve_all(
+            Settings(
+                location=location.absolute(),
+                host=host,
+                port=port,
+                token=token_of(token),
+                read_token=token_of(read_token),
+                hosts=tuple(allow_host or ()),
+                static=[named_file(each) for each in static or []],
+                schemas=[named_file(each) for each in schema or []],
+                settings=settings_of(settings or []),
+                services=ServiceConfig(
+                    allow=tuple(service_allow or ()), private=tuple(service_private or ())
+                ),
+                timeout=timeout,
+                runner=runner_kind(runner),
+                master=master,
+                demo=demo,
+                limits=Limits(seconds=timeout, log_bytes=round(log_quota * 1_000_000)),
+            ),
+            typer.echo,
+        )

@@ -1,0 +1,367 @@
+"""The deployment at work in a thread of its own: what changes it, it does between two batches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from headrace.deploying import setup_of
+from headrace.dialects import Parsed, parse
+from headrace.engine import Engine
+from headrace.errors import HeadraceError, MachineError, SettingError
+from headrace.launching import Launch, Runner, RunnerKind, work
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.deployment import Deployment, open_deployment
+from headrace.pipeline.following import LogFollower
+from headrace.pipeline.local import LocalRunner
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.metrics import Figures, figures_of
+from headrace.pipeline.parts import Allowed
+from headrace.pipeline.pieces import SourceLog
+from headrace.pipeline.results import Told
+from headrace.pipeline.streams import LOG, Declared, Sources
+from headrace.serve.arriving import rule_of
+from headrace.serve.catalogue import Catalogue, QueryEntry, StreamEntry
+from headrace.serve.retained import Retained, Spoken
+from headrace.serve.settings import Settings
+from headrace.stream import present
+
+if TYPE_CHECKING:
+    from headrace.spark.session import SparkSession
+
+LOGGER: Final = logging.getLogger("headrace.serve")
+_PIECES: Final = 16
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
+T = TypeVar("T")
+Needed: TypeAlias = Callable[[Path], bool]
+"""Whether a file of the log of a stream may still be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server keeps things."""
+
+    location: Path
+
+    @property
+    def deployment(self) -> Path:
+        """The deployment: commits, panes, memory."""
+        return self.location / "deployment"
+
+    @property
+    def catalogue(self) -> Path:
+        """Which streams and queries there are."""
+        return self.location / "catalogue.json"
+
+    @property
+    def results(self) -> Path:
+        """The last evaluations of queries."""
+        return self.location / "results.ndjson"
+
+    @property
+    def logs(self) -> Path:
+        """What was pushed, a folder for each stream."""
+        return self.location / "streams"
+
+    @property
+    def static(self) -> Path:
+        """Static graphs that were written through the server."""
+        return self.location / "static"
+
+    def log_of(self, entry: StreamEntry) -> Path:
+        """The log of a stream."""
+        return self.logs / entry.folder
+
+    def make(self) -> None:
+        """Make the directories, for the owner's eyes only.
+
+        Raises:
+            SettingError: it cannot be done.
+        """
+        for each in (self.location, self.logs, self.static):
+            try:
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise SettingError(f"cannot use {each}: {error.strerror}") from None
+
+
+class Deployed:
+    """Runs the queries of a catalogue over the logs of its streams."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        place: Place,
+        catalogue: Catalogue,
+        prune: Callable[[Needed], None],
+    ) -> None:
+        """Make ready.
+
+        Args:
+            settings: what the server was told.
+            place: where things are kept.
+            catalogue: what to run.
+            prune: told after each batch how to ask which files of logs may still be read.
+
+        Raises:
+            HeadraceError: the deployment cannot be opened, or is in use.
+        """
+        self.settings = settings
+        self.place = place
+        self.catalogue = catalogue
+        self.figures = Figures()
+        self.problem: str | None = "starting"
+        self.began = time.monotonic()
+        self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
+        self._prune = prune
+        self._deployment: Deployment = open_deployment(place.deployment)
+        self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._guard = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = False
+        self._runner: Runner | None = None
+        self._log: SourceLog | None = None
+        self._follower = LogFollower(self._deployment.layout.source_log)
+        self._followed = 0
+        self._read: dict[str, int] = {}
+        self._session: SparkSession | None = None
+        self.retained: Retained | None = None
+        self.spoken: dict[str, Spoken] = {}
+        self.parsed: dict[str, Parsed] = {}
+        self.broken: dict[str, str] = {}
+        self.readers: Mapping[str, list[str]] = {}
+        self.ready = threading.Event()
+        self.engine = self._engine()
+        self._thread = threading.Thread(target=self._run, name="deployment", daemon=True)
+
+    @property
+    def seed(self) -> int:
+        """Of the ids of terms."""
+        return self._deployment.seed
+
+    def _engine(self) -> Engine:
+        engine = Engine(
+            settings=self.settings.settings,
+            services=self.settings.services,
+            max_rows=self.settings.limits.rows,
+            timeout=self.settings.timeout,
+            live=True,
+            clock=present,
+            seed=self._deployment.seed,
+        )
+        engine.static.schemas.declare(self.settings.schemas, self.settings.static, ())
+        return engine
+
+    def start(self, retained: Retained) -> None:
+        """Register what the catalogue has, and begin; what cannot be run any more is said."""
+        self.retained = retained
+        for stream in self.catalogue.streams.values():
+            self.engine.stream(stream.iri, delay=stream.delay)
+        for query in self.catalogue.queries.values():
+            try:
+                if query.paused:
+                    self.parsed[query.name] = self.parse(query.text, query.dialect, query.settings)
+                else:
+                    self.register(query)
+            except HeadraceError as error:
+                self.broken[query.name] = str(error)
+        self._thread.start()
+
+    # -- what changes it -----------------------------------------------------------------------
+
+    def submit(self, command: Callable[[], T]) -> Future[T]:
+        """Have something done between two batches."""
+        done: Future[T] = Future()
+        with self._guard:
+            if self._closing:
+                done.set_exception(MachineError("the server is stopping"))
+                return done
+            self._commands.append((command, done))
+            runner = self._runner
+        self._wake.set()
+        if runner is not None:
+            runner.stop()
+        return done
+
+    def register(self, entry: QueryEntry) -> None:
+        """Let a query run from the next batch on; in the thread, or before it starts.
+
+        Raises:
+            HeadraceError: it cannot be run, and nothing has changed.
+        """
+        parsed = self.parse(entry.text, entry.dialect, entry.settings)
+        query = self.engine.register_parsed(parsed, entry.name, entry.settings)
+        try:
+            self.engine.plans()
+        except HeadraceError:
+            query.remove()
+            raise
+        self.broken.pop(entry.name, None)
+        self.parsed[entry.name] = parsed
+        self.spoken[entry.name] = Spoken(parsed.query.form, str(parsed.query.semantics.emit))
+        self._note_readers()
+
+    def unregister(self, name: str) -> None:
+        """Let a query go.
+
+        Raises:
+            SettingError: another one reads what it makes.
+        """
+        if self.broken.pop(name, None) is None:
+            self.engine.remove(name)
+        self.spoken.pop(name, None)
+        self._note_readers()
+
+    def _note_readers(self) -> None:
+        """Say who reads which stream, for other threads."""
+        readers: dict[str, list[str]] = {}
+        for plan in self.engine.plans():
+            for stream in plan.streams:
+                readers.setdefault(stream.value, []).append(plan.name)
+        self.readers = readers
+
+    def parse(self, text: str, dialect: str | None, settings: Mapping[str, str]) -> Parsed:
+        """A query with the settings of the server and its own."""
+        return parse(text, dialect, settings={**self.settings.settings, **settings})
+
+    def _needed(self, manifest: Manifest) -> Needed:
+        """What of the logs has not been read for good, or may be read again."""
+        for piece in self._follower.pieces(self._followed, manifest.pieces):
+            self._read[piece.path] = piece.stop
+        self._followed = manifest.pieces
+        held = {pane.piece.path for pane in manifest.panes if pane.piece is not None}
+
+        def is_needed(path: Path) -> bool:
+            name = str(path)
+            return self._read.get(name, 0) < path.stat().st_size or name in held
+
+        return is_needed
+
+    # -- at work -------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        wait = _FIRST_WAIT
+        while not self._closing:
+            try:
+                self._work()
+            except Exception as error:
+                self.problem = str(error)
+                self._runner = None
+                self._fail_commands()
+                LOGGER.exception("the deployment cannot go on; it is tried again")
+                self._wake.wait(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+            else:
+                wait = _FIRST_WAIT
+                self._obey()
+        self._deployment.close()  # a session of Spark ends with this process
+
+    def _work(self) -> None:
+        """Run until something is to be changed."""
+        sources = {
+            each.iri: [Declared(LOG, str(self.place.log_of(each)), rule_of(each.time))]
+            for each in self.catalogue.streams.values()
+        }
+        batches = self._opened(sources)
+        self._hear(batches.last(), Told())
+        self.problem = None
+        self.ready.set()
+        if self.settings.runner is RunnerKind.INLINE:
+            if self._log is None:
+                self._log = SourceLog(batches.layout.source_log, batches.last().pieces)
+            places = Sources({iri: [each.place for each in of] for iri, of in sources.items()})
+            runner = LocalRunner(batches, places, _PIECES, self.settings.interval, self._log)
+            self._begin(runner)
+            runner.run()
+            batches.settle()
+        else:
+            if self._session is None:  # it stays, whatever is registered
+                from headrace.spark.session import start  # noqa: PLC0415 - it takes time to load
+
+                log = batches.layout.directory / "spark.log"
+                self._session = start(master=self.settings.master, log=log)
+            launch = Launch(
+                self.settings.runner, self.settings.master, _PIECES, self.settings.interval
+            )
+            work(launch, batches, sources, self._begin, LOGGER.info, LOGGER.info)
+        self._runner = None
+
+    def _opened(self, sources: Mapping[str, list[Declared]]) -> Batches:
+        assert self.retained is not None, "it has been started"
+        engine, deployment = self.engine, self._deployment
+        plans = engine.plans()
+        setup = setup_of(
+            deployment,
+            plans,
+            sources,
+            engine.refreshing(),
+            sinks={"server": self.retained},
+            clock=present,
+            live=True,
+            tables=engine.entailing.tables(),
+            allowed=Allowed(
+                deployment.seed,
+                functions=engine.static.functions,
+                rows=self.settings.limits.rows,
+                seconds=self.settings.timeout,
+            ),
+        )
+        return Batches(deployment, setup, self._hear)
+
+    def _begin(self, runner: Runner) -> None:
+        with self._guard:
+            self._runner = runner
+            waits = bool(self._commands) or self._closing
+            self._wake.clear()
+        if waits:
+            runner.stop()
+
+    def _obey(self) -> None:
+        """Do what was asked for since."""
+        while True:
+            with self._guard:
+                if not self._commands:
+                    return
+                command, done = self._commands.popleft()
+            if not done.set_running_or_notify_cancel():
+                continue
+            try:
+                done.set_result(command())
+            except Exception as error:  # noqa: BLE001 - who asked is told
+                done.set_exception(error)
+
+    def _fail_commands(self) -> None:
+        with self._guard:
+            waiting, self._commands = self._commands, deque()
+        for _, done in waiting:
+            done.set_exception(MachineError(f"the deployment cannot go on: {self.problem}"))
+
+    def _hear(self, manifest: Manifest, told: Told) -> None:
+        layout = self._deployment.layout
+        before = self.figures.rerouted
+        self.figures = figures_of(layout, manifest, told)
+        for name, number in self.figures.rerouted.items():
+            if number > before.get(name, 0):
+                self.changes.append((present() // 1000, name, number))
+        self._prune(self._needed(manifest))
+
+    def close(self) -> None:
+        """End after the batch that is being worked on."""
+        with self._guard:
+            self._closing = True
+            runner = self._runner
+        self._wake.set()
+        if runner is not None:
+            runner.stop()
+        if self._thread.is_alive():
+            self._thread.join()
+        else:
+            self._deployment.close()
+        self._fail_commands()

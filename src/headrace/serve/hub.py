@@ -1,0 +1,374 @@
+"""What a server has, apart from HTTP: streams, queries, results and static graphs, at work."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from headrace.algebra.query import Ask, Registered
+from headrace.errors import HeadraceError, SettingError
+from headrace.rdf.terms import Iri, Quad
+from headrace.serve.asking import Asking
+from headrace.serve.catalogue import ARRIVAL, Catalogue, QueryEntry, StreamEntry
+from headrace.serve.deployed import Deployed, Needed, Place
+from headrace.serve.following import Following
+from headrace.serve.problems import Problem, busy
+from headrace.serve.pushing import Inlet
+from headrace.serve.retained import Retained
+from headrace.serve.settings import Settings
+from headrace.serve.static_graphs import StaticGraphs
+from headrace.stream import present
+
+T = TypeVar("T")
+_BEAT_SECONDS: Final = 0.5
+_WRITERS: Final = 4
+
+
+class Hub:
+    """All that requests are about. It belongs to the event loop that opened it."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open what is kept at a location, or begin.
+
+        Raises:
+            HeadraceError: it cannot be opened.
+        """
+        self.settings = settings
+        self.limits = settings.limits
+        self.place = Place(settings.location)
+        self.place.make()
+        self.began = time.monotonic()
+        self.inlets: dict[str, Inlet] = {}
+        self.answered: Counter[int] = Counter()
+        # Who has the deployment has all of it: another server at the same place ends here.
+        self.deployed = Deployed(settings, self.place, Catalogue(self.place.catalogue), self._prune)
+        self.catalogue = self.deployed.catalogue
+        self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
+        self.deployed.engine.static.add(self.static.all_quads())
+        self.following = Following(self.limits.subscribers)
+        self.retained = Retained(
+            self.place.results,
+            self.limits,
+            lambda: self.deployed.spoken,
+            self.following.hear,
+        )
+        self.asking = Asking(self)
+        self._writers = ThreadPoolExecutor(_WRITERS, "log")
+        self._changing = asyncio.Lock()
+        self._beating: asyncio.Task[None] | None = None
+        self._sweep_logs()
+
+    def _sweep_logs(self) -> None:
+        """Delete logs of streams that are not there any more."""
+        used = {each.folder for each in self.catalogue.streams.values()}
+        for folder in self.place.logs.iterdir():
+            if folder.name not in used:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def open(self) -> None:
+        """Begin to work."""
+        self.following.loop = asyncio.get_running_loop()
+        for entry in self.catalogue.streams.values():
+            self.inlets[entry.name] = self._inlet(entry)
+        self.deployed.start(self.retained)
+        self._beating = asyncio.create_task(self._beat())
+
+    def _inlet(self, entry: StreamEntry) -> Inlet:
+        return Inlet(entry, self.place.log_of(entry), self.limits, self._writers)
+
+    async def close(self) -> None:
+        """End after the batch that is being worked on."""
+        if self._beating is not None:
+            self._beating.cancel()
+        self.following.end_all("shutdown")
+        for inlet in self.inlets.values():
+            await inlet.close()
+        await asyncio.get_running_loop().run_in_executor(None, self.deployed.close)
+        self._writers.shutdown()
+        self.retained.close()
+        self.asking.close()
+
+    async def _beat(self) -> None:
+        """Let time go on in streams that go by arrival, so that their windows close."""
+        while True:
+            await asyncio.sleep(_BEAT_SECONDS)
+            for inlet in list(self.inlets.values()):
+                read = self.deployed.readers.get(inlet.entry.iri)
+                if inlet.entry.time == ARRIVAL and read:
+                    try:
+                        await inlet.beat()
+                    except (HeadraceError, Problem):  # the log is full: there is enough to read
+                        continue
+
+    def _prune(self, is_needed: Needed) -> None:
+        for inlet in list(self.inlets.values()):
+            inlet.prune(is_needed)
+
+    async def change(self, command: Callable[[], T]) -> T:
+        """Have something done by the deployment, between two batches.
+
+        Raises:
+            HeadraceError: it cannot be done.
+        """
+        return await asyncio.wrap_future(self.deployed.submit(command))
+
+    # -- streams -------------------------------------------------------------------------------
+
+    def stream(self, name: str) -> StreamEntry:
+        """A stream by its name.
+
+        Raises:
+            Problem: 404.
+        """
+        entry = self.catalogue.streams.get(name)
+        if entry is None:
+            raise Problem(404, f"there is no stream '{name[:80]}'")
+        return entry
+
+    def inlet(self, name: str) -> Inlet:
+        """The way into a stream.
+
+        Raises:
+            Problem: 404, or 405 if a query makes it.
+        """
+        inlet = self.inlets.get(name)
+        if inlet is None:
+            if self.derived(name) is not None:
+                raise Problem(405, f"stream '{name}' is what a query makes; push to another one")
+            self.stream(name)
+            raise busy(f"stream '{name}' is not ready")
+        return inlet
+
+    def derived(self, name: str) -> str | None:
+        """The IRI of the stream that a query of some name makes, if it makes one."""
+        parsed = self.deployed.parsed.get(name)
+        if parsed is None or name not in self.catalogue.queries:
+            return None
+        registration = parsed.query.registration
+        if registration is None or registration.kind is not Registered.STREAM:
+            return None
+        return None if isinstance(parsed.query.form, Ask) else registration.name
+
+    async def create_stream(self, entry: StreamEntry) -> bool:
+        """Make a stream; whether it is new.
+
+        Raises:
+            Problem: 409 if there is another one, 429 if there are too many.
+        """
+        async with self._changing:
+            known = self.catalogue.streams.get(entry.name)
+            if known is not None and entry.says_the_same(known):
+                return False
+            if known is not None:
+                raise Problem(409, f"there is another stream '{entry.name}' already")
+            other = self.catalogue.stream_of(entry.iri)
+            if other is not None:
+                raise Problem(409, f"<{entry.iri}> is stream '{other.name}' already")
+            if len(self.catalogue.streams) >= self.limits.streams:
+                raise busy(f"there are {self.limits.streams:,} streams already", 60, 429)
+
+            def command() -> None:
+                self.deployed.engine.stream(entry.iri, delay=entry.delay)
+                try:
+                    self.catalogue.put_stream(entry)
+                except HeadraceError:
+                    self.deployed.engine.undeclare(entry.iri)
+                    raise
+
+            try:
+                await self.change(command)
+            except SettingError as error:
+                raise Problem(409, str(error)) from None
+            self.inlets[entry.name] = self._inlet(entry)
+            return True
+
+    async def delete_stream(self, name: str) -> None:
+        """Remove a stream and what was pushed to it.
+
+        Raises:
+            Problem: 404, or 409 while a query reads it.
+        """
+        async with self._changing:
+            entry = self.stream(name)
+            readers = self.deployed.readers.get(entry.iri)
+            if readers:
+                raise Problem(409, f"query '{readers[0]}' reads it; remove that one first")
+            inlet = self.inlets.pop(name, None)
+            if inlet is not None:
+                await inlet.close()
+
+            def command() -> None:
+                self.deployed.engine.undeclare(entry.iri)
+                try:
+                    self.catalogue.drop_stream(name)
+                except HeadraceError:
+                    self.deployed.engine.stream(entry.iri, delay=entry.delay)
+                    raise
+
+            try:
+                await self.change(command)
+            except BaseException:
+                self.inlets[name] = self._inlet(entry)
+                raise
+            shutil.rmtree(self.place.log_of(entry), ignore_errors=True)
+
+    # -- queries -------------------------------------------------------------------------------
+
+    def query(self, name: str) -> QueryEntry:
+        """A query by its name.
+
+        Raises:
+            Problem: 404.
+        """
+        entry = self.catalogue.queries.get(name)
+        if entry is None:
+            raise Problem(404, f"there is no query '{name[:80]}'")
+        return entry
+
+    async def register(self, entry: QueryEntry) -> QueryEntry:
+        """Register a query, from the next batch on.
+
+        Raises:
+            Problem: 409 if the name is taken, 422 if it cannot be run, 429 if there are too many.
+        """
+        async with self._changing:
+            if entry.name in self.catalogue.queries:
+                raise Problem(409, f"there is a query '{entry.name}' already")
+            if len(self.catalogue.queries) >= self.limits.queries:
+                raise busy(f"there are {self.limits.queries:,} queries already", 60, 429)
+
+            def command() -> None:
+                self.deployed.register(entry)
+                try:
+                    self.catalogue.put_query(entry)
+                except HeadraceError:
+                    self.deployed.unregister(entry.name)
+                    raise
+
+            await self._changed(command)
+            return entry
+
+    async def remove(self, name: str) -> None:
+        """Remove a query and its results.
+
+        Raises:
+            Problem: 404, or 409 if another one reads what it makes.
+        """
+        async with self._changing:
+            entry = self.query(name)
+
+            def command() -> None:
+                if not entry.paused:
+                    self.deployed.unregister(name)
+                self.catalogue.drop_query(name)
+                self.deployed.parsed.pop(name, None)
+                self.retained.forget(name)
+
+            await self._changed(command, 409)
+            self.following.end(name, "removed")
+
+    async def pause(self, name: str) -> QueryEntry:
+        """Do not evaluate a query for now.
+
+        Raises:
+            Problem: 404, or 409 if another one reads what it makes.
+        """
+        async with self._changing:
+            entry = self.query(name)
+            if entry.paused:
+                return entry
+            paused = replace(entry, paused=True)
+
+            def command() -> None:
+                self.deployed.unregister(name)
+                self.catalogue.put_query(paused)
+
+            await self._changed(command, 409)
+            self.following.end(name, "paused")
+            return paused
+
+    async def resume(self, name: str) -> QueryEntry:
+        """Evaluate a query again, with what comes from now on.
+
+        Raises:
+            Problem: 404, or 422 if it cannot be run any more.
+        """
+        async with self._changing:
+            entry = self.query(name)
+            if not entry.paused:
+                return entry
+            resumed = replace(entry, paused=False)
+
+            def command() -> None:
+                self.deployed.register(resumed)
+                self.catalogue.put_query(resumed)
+
+            await self._changed(command)
+            self.following.end(name, "paused")
+            return resumed
+
+    async def _changed(self, command: Callable[[], None], status: int = 422) -> None:
+        try:
+            await self.change(command)
+        except SettingError as error:
+            raise Problem(status, str(error)) from None
+
+    def live(self, name: str) -> dict[str, Any]:
+        """What a query does to the deployment just now."""
+        figures = self.deployed.figures
+        changes = [(at, number) for at, query, number in self.deployed.changes if query == name]
+        return {
+            "state_bytes": figures.state,
+            "route_changes": figures.rerouted.get(name, 0),
+            "routes": [{"at": at, "changes": number} for at, number in changes],
+        }
+
+    def failure(self, name: str) -> str | None:
+        """Why a query has stopped, if it has."""
+        state = self.deployed.figures.manifest.queries.get(name)
+        return self.deployed.broken.get(name) or (None if state is None else state.failure)
+
+    # -- static graphs -------------------------------------------------------------------------
+
+    async def write_graph(
+        self, name: str | None, change: Callable[[Sequence[Quad]], Sequence[Quad]]
+    ) -> bool:
+        """Change a static graph, durably; whether there was one before.
+
+        Args:
+            name: of the graph.
+            change: makes its new statements of those that it has.
+
+        Raises:
+            Problem: it cannot be written.
+        """
+        if self.catalogue.stream_of(name or "") is not None:
+            raise Problem(403, "it is the graph of a stream; push to the stream instead")
+        async with self._changing:
+
+            def apply(graph: str | None, quads: Sequence[Quad]) -> None:
+                named = None if graph is None else Iri(graph)
+                self.deployed.engine.static.replace_graph(named, quads)
+
+            def command() -> bool:
+                known = self.static.graphs.get(name)
+                before = () if known is None else known.quads
+                return self.static.put(name, change(before), apply)
+
+            return await self.change(command)
+
+    def figures_of_streams(self) -> Mapping[str, tuple[int, int, int, int | None]]:
+        """Elements, late and rejected ones, and the greatest time of each stream, by its IRI."""
+        states = self.deployed.figures.manifest.streams
+        return {iri: (*each.counts, each.high) for iri, each in states.items()}
+
+    @property
+    def now(self) -> int:
+        """The present in milliseconds."""
+        return present() // 1000

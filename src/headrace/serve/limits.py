@@ -1,0 +1,59 @@
+"""How much one request, one client and one server may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_KILO: Final = 1_000
+_MEGA: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused because it is too much.
+
+    Attributes:
+        body: bytes of a body, decompressed.
+        query: bytes of the text of a query.
+        rows: rows that any part of an evaluation may make.
+        answer_rows: rows of an answer of `/sparql`.
+        kept_rows: rows of one evaluation of a continuous query that are kept and sent.
+        seconds: how long an evaluation of `/sparql` may take.
+        evaluations: how many of these are evaluated at once.
+        waiting: how many more may wait.
+        queries: how many queries may be registered.
+        streams: how many streams there may be.
+        subscribers: how many clients may follow results.
+        connections: how many connections there may be; further ones are answered with 503.
+        kept_evaluations: how many evaluations of each query are kept.
+        kept_bytes: how many bytes of them.
+        log_bytes: how many bytes the log of a stream may have.
+        current_elements: how many elements are the current contents of a stream.
+        current_seconds: how old they may be, by the newest of them.
+        body_seconds: how long the next part of a body may take to come.
+        static_bytes: how many bytes of static graphs may be written through `/store`.
+    """
+
+    body: int = 32 * _MEGA
+    query: int = 256 * _KILO
+    rows: int = 5 * _MEGA
+    answer_rows: int = 100 * _KILO
+    kept_rows: int = 10 * _KILO
+    seconds: float = 10.0
+    evaluations: int = 2
+    waiting: int = 16
+    queries: int = 5 * _KILO
+    streams: int = 500
+    subscribers: int = 2 * _KILO
+    connections: int = 5 * _KILO
+    kept_evaluations: int = 1_000
+    kept_bytes: int = 16 * _MEGA
+    log_bytes: int = 1 << 30
+    current_elements: int = 10 * _KILO
+    current_seconds: float = 300.0
+    body_seconds: float = 30.0
+    static_bytes: int = 1 << 30
+
+
+DEFAULT: Final = Limits()

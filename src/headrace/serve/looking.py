@@ -1,0 +1,57 @@
+"""A query run once over the current contents of its streams, to see what its operators find."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from headrace.dialects import Parsed
+from headrace.engine import Engine
+from headrace.planning.explain import Run, Seen, as_json, as_text
+from headrace.rdf.formats import Format
+from headrace.serve.hub import Hub
+
+
+def seen(parsed: Parsed, run: Run, form: str) -> str:
+    """The plan of a query with how much each of its operators has found, as text or as JSON."""
+    if form == "json":
+        shown = as_json(parsed.query, parsed.dialect, parsed.profile.name, run)
+        return json.dumps(shown, indent=2) + "\n"
+    return as_text(parsed.query, parsed.dialect, parsed.profile.name, run) + "\n"
+
+
+def looked(hub: Hub, parsed: Parsed) -> Run:
+    """What the operators of a query find in what its streams hold.
+
+    It is run in an engine of its own, so that the deployment does not notice.
+
+    Raises:
+        HeadraceError: it cannot be run so.
+    """
+    engine = Engine(
+        settings=hub.settings.settings,
+        max_rows=hub.limits.rows,
+        timeout=hub.limits.seconds,
+    )
+    engine.static.schemas.declare(hub.settings.schemas, hub.settings.static, ())
+    engine.static.add(hub.static.all_quads())
+    inlets = list(hub.inlets.values())
+    for inlet in inlets:
+        engine.stream(inlet.entry.iri, delay=inlet.entry.delay)
+    engine.register_parsed(parsed)
+    found: dict[int, Seen] = {}
+
+    def note(node: object, rows: int, seconds: float) -> None:
+        before = found.get(id(node), Seen())
+        found[id(node)] = Seen(before.times + 1, before.rows + rows, before.seconds + seconds)
+
+    [plan] = engine.plans()
+    kernel = engine.runner.kernel
+    kernel.around = replace(kernel.around, observe=note)
+    for inlet in inlets:
+        feed = engine.feed(inlet.entry.iri)
+        lines = inlet.recent.envelopes()
+        if lines:
+            engine.runner.push_data(feed, lines, Format.NDJSON)
+    engine.finish()
+    return Run(plan.pattern, found)

@@ -1,0 +1,191 @@
+"""How the server is: status, health, metrics, what editors offer, and its pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+    StreamingResponse,
+)
+
+from headrace.dialects import DIALECTS
+from headrace.dialects.parsing import keywords
+from headrace.dialects.settings import KEYS
+from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
+from headrace.kernel.columns import OBJECT, PREDICATE
+from headrace.pipeline.metrics import CONTENT_TYPE, Measure, exposition, measures
+from headrace.rdf.terms import Iri
+from headrace.rdf.vocabulary import RDF_TYPE, WELL_KNOWN_PREFIXES
+from headrace.serve.bodies import hub_of
+from headrace.serve.graph_formats import PREFIXES
+from headrace.serve.hub import Hub
+from headrace.serve.problems import Problem, busy
+from headrace.serve.queries import known_streams
+from headrace.serve.results import EVENTS
+from headrace.serve.streams import base_of
+from headrace.serve.views import memory, status_view
+
+CONSOLE: Final = Path(__file__).parent / "console"
+_MOST_TERMS: Final = 500
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+    ".map": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+}
+_PLACEHOLDER: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Headrace</title></head>
+<body><h1>Headrace</h1><p>The server is running. Its API is described at
+<a href="/openapi.json">/openapi.json</a>, its state at <a href="/status">/status</a>.</p>
+</body></html>
+"""
+
+
+def _read_only(request: Request) -> bool:
+    return bool(request.scope.get("state", {}).get("read_only", False))
+
+
+async def status(request: Request) -> Response:
+    """The server, and all that there is."""
+    return JSONResponse(status_view(hub_of(request), base_of(request), _read_only(request)))
+
+
+async def status_events(request: Request) -> Response:
+    """The same every second."""
+    hub, base, read_only = hub_of(request), base_of(request), _read_only(request)
+    following = hub.following.following("")
+    topic = await following.__aenter__()
+
+    async def stream() -> AsyncIterator[bytes]:
+        try:
+            while topic.ended is None:
+                said = json.dumps(status_view(hub, base, read_only), separators=(",", ":"))
+                yield f"event: status\ndata: {said}\n\n".encode()
+                await asyncio.sleep(1 - time.time() % 1)
+            yield b'event: end\ndata: {"reason":"shutdown"}\n\n'
+        finally:
+            await following.__aexit__(None, None, None)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(stream(), media_type=EVENTS, headers=headers)
+
+
+async def healthz(_request: Request) -> Response:
+    """The process is alive."""
+    return JSONResponse({"status": "ok"})
+
+
+async def readyz(request: Request) -> Response:
+    """The deployment is at work."""
+    problem = hub_of(request).deployed.problem
+    if problem is not None:
+        raise busy(problem)
+    return JSONResponse({"status": "ok"})
+
+
+async def metrics(request: Request) -> Response:
+    """For Prometheus."""
+    hub = hub_of(request)
+    every = [*measures(hub.deployed.figures, time.time()), *_own_measures(hub)]
+    return Response(exposition(every), media_type=CONTENT_TYPE)
+
+
+def _own_measures(hub: Hub) -> Iterator[Measure]:
+    inlets = list(hub.inlets.values())
+    pushed = [({"stream": each.entry.iri}, float(each.pushed)) for each in inlets]
+    sizes = [({"stream": each.entry.iri}, float(each.size)) for each in inlets]
+    yield Measure("headrace_pushed_total", "counter", "Elements acknowledged since start.", pushed)
+    yield Measure("headrace_log_bytes", "gauge", "Bytes in the log of a stream.", sizes)
+    requests = [({"status": str(key)}, float(each)) for key, each in sorted(hub.answered.items())]
+    yield Measure("headrace_http_requests_total", "counter", "Requests answered.", requests)
+    followers = float(hub.following.count)
+    yield Measure("headrace_subscribers", "gauge", "Clients that follow.", [({}, followers)])
+    waiting = float(hub.asking.under_way)
+    says = "Queries of /sparql being evaluated or waiting."
+    yield Measure("headrace_sparql_under_way", "gauge", says, [({}, waiting)])
+    yield Measure("headrace_memory_bytes", "gauge", "Memory in use.", [({}, float(memory()))])
+
+
+# -- for editors ---------------------------------------------------------------------------------
+
+
+async def vocabulary(request: Request) -> Response:
+    """What an editor offers."""
+    hub = hub_of(request)
+    predicates, classes = await asyncio.to_thread(_terms, hub)
+    said: dict[str, Any] = {
+        "dialects": [
+            {"name": name, "keywords": keywords(each.grammar)} for name, each in DIALECTS.items()
+        ],
+        "functions": sorted(FUNCTIONS),
+        "aggregates": list(AGGREGATE_FUNCTIONS),
+        "prefixes": {**WELL_KNOWN_PREFIXES, **PREFIXES},
+        "settings": sorted(KEYS),
+        "streams": sorted(known_streams(hub)),
+        "predicates": predicates,
+        "classes": classes,
+    }
+    return JSONResponse(said)
+
+
+def _terms(hub: Hub) -> tuple[list[str], list[str]]:
+    """Predicates and classes in streams and static data."""
+    predicates: dict[str, None] = {}
+    classes: dict[str, None] = {}
+    for quad in hub.static.all_quads():
+        if isinstance(quad.predicate, Iri):
+            predicates[quad.predicate.value] = None
+            if quad.predicate.value == RDF_TYPE and isinstance(quad.object, Iri):
+                classes[quad.object.value] = None
+        if len(predicates) > _MOST_TERMS:
+            break
+    for inlet in list(hub.inlets.values()):
+        found = inlet.recent.columns(hub.deployed.seed)
+        texts = dict(found.terms.select("id", "text").iter_rows())
+        pairs = found.statements.select(PREDICATE, OBJECT).unique(maintain_order=True)
+        for predicate, object_ in pairs.head(_MOST_TERMS).iter_rows():
+            name = texts[predicate].strip("<>")
+            predicates[name] = None
+            if name == RDF_TYPE and texts[object_].startswith("<"):
+                classes[texts[object_].strip("<>")] = None
+    return sorted(predicates)[:_MOST_TERMS], sorted(classes)[:_MOST_TERMS]
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+async def page(_request: Request) -> Response:
+    """The console."""
+    index = CONSOLE / "index.html"
+    if index.is_file():
+        return FileResponse(index, media_type="text/html; charset=utf-8")
+    return HTMLResponse(_PLACEHOLDER)
+
+
+async def asset(request: Request) -> Response:
+    """A file of the console: one of those that are there, by its exact name."""
+    wanted = request.path_params["path"]
+    known = {str(path.relative_to(CONSOLE)): path for path in CONSOLE.rglob("*") if path.is_file()}
+    path = known.get(wanted)
+    if path is None or path.suffix not in _TYPES:
+        raise Problem(404, "there is no such file")
+    headers = {"Cache-Control": "no-cache"}
+    return FileResponse(path, media_type=_TYPES[path.suffix], headers=headers)

@@ -1,0 +1,193 @@
+"""The log of a stream as pushes meet it: many of them are written and synced as one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Final
+
+from headrace.ingest.log import RECENT, IngestLog, LogFull
+from headrace.ingest.records import Record
+from headrace.rdf.formats import Format
+from headrace.rdf.times import milliseconds
+from headrace.serve.arriving import Arrived, rule_of
+from headrace.serve.catalogue import StreamEntry
+from headrace.serve.limits import Limits
+from headrace.serve.problems import Problem, busy
+from headrace.serve.recent import Recent, seconds_of
+from headrace.stream import present
+
+_SEGMENT: Final = 8 << 20
+_MOST_WAITING: Final = 64 << 20
+_MANY: Final = 4
+_GATHER: Final = 0.004
+_REMEMBERED_SECONDS: Final = 61
+_BEAT_AFTER: Final = 1_000_000
+_BEAT: Final = Arrived(Format.N_QUADS.media_type, b"", 0)
+"""Nothing at a time is a heartbeat."""
+
+
+class Inlet:
+    """The way into a stream. It belongs to the event loop; only `prune` is for other threads."""
+
+    def __init__(self, entry: StreamEntry, folder: Path, limits: Limits, threads: Executor) -> None:
+        """Open the log, or make it.
+
+        Args:
+            entry: the stream.
+            folder: where its log is.
+            limits: how large the log may become, and how much is current.
+            threads: who writes.
+
+        Raises:
+            HeadraceError: the log cannot be opened.
+        """
+        self.entry = entry
+        # Only whole segments are deleted: there must be several within the quota.
+        segment = min(_SEGMENT, max(1, limits.log_bytes // 8))
+        self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes)
+        self.quota = limits.log_bytes
+        self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
+        self.recent.recall([folder / name for name in self.log.segments[-2:]])
+        self._threads = threads
+        self._keys: dict[str, None] = dict.fromkeys(self.log.recent_ids)
+        self._coming: dict[str, asyncio.Future[None]] = {}
+        self._waiting: list[tuple[Arrived, asyncio.Future[None]]] = []
+        self._waiting_bytes = 0
+        self._writer: asyncio.Task[None] | None = None
+        self._counts: Counter[int] = Counter()
+        self._last = 0
+        self.pushed = 0
+        self.closing = False
+
+    # -- pushing -----------------------------------------------------------------------------
+
+    async def push(self, arrived: Arrived) -> bool:
+        """Put something into the log; it is on disk when this returns.
+
+        Returns:
+            Whether it is new; not if its key was seen before.
+
+        Raises:
+            Problem: 429 if there is no room, 404 if the stream is being removed.
+        """
+        if self.closing:
+            raise Problem(404, f"stream '{self.entry.name}' is being removed")
+        key = arrived.key
+        if key is not None and key in self._keys:
+            return False
+        if key is not None and key in self._coming:
+            await asyncio.shield(self._coming[key])
+            return False
+        done = self._enqueue(arrived)
+        if key is not None:
+            self._coming[key] = done
+        try:
+            # A client that goes away must not undo what another one with its key waits for.
+            await (done if key is None else asyncio.shield(done))
+        except LogFull:
+            raise busy(f"the log of stream '{self.entry.name}' is full", 1, 429) from None
+        finally:
+            if key is not None:
+                self._coming.pop(key, None)
+        return True
+
+    def _enqueue(self, arrived: Arrived) -> asyncio.Future[None]:
+        if self._waiting_bytes + len(arrived.data) > _MOST_WAITING and self._waiting:
+            raise busy(f"too much is waiting for the log of '{self.entry.name}'", 1, 429)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        # Nobody may be left to hear of it, if the client has gone.
+        done.add_done_callback(lambda each: each.cancelled() or each.exception())
+        self._waiting.append((arrived, done))
+        self._waiting_bytes += len(arrived.data)
+        if self._writer is None or self._writer.done():
+            self._writer = loop.create_task(self._write())
+        return done
+
+    async def _write(self) -> None:
+        """Write what is waiting, again and again until nothing is; what comes meanwhile is next."""
+        loop = asyncio.get_running_loop()
+        batch: list[tuple[Arrived, asyncio.Future[None]]] = []
+        while self._waiting:
+            if len(batch) >= _MANY:  # more will come at once: a thread for all of them is enough
+                await asyncio.sleep(_GATHER)
+            batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            records = [self._record(arrived) for arrived, _ in batch]
+            try:
+                await loop.run_in_executor(self._threads, self.log.append, records)
+            except Exception as error:  # noqa: BLE001 - those who wait are told
+                self._refuse(batch, error)
+                continue
+            self._taken(batch, records)
+
+    def _record(self, arrived: Arrived) -> Record:
+        self._last = max(self._last, present())  # a clock may go back, arrival does not
+        if arrived is _BEAT:
+            return Record(self._last, _BEAT.media_type, b"", milliseconds(self._last))
+        return Record(self._last, arrived.media_type, arrived.data, arrived.time, arrived.key)
+
+    def _refuse(
+        self, batch: Sequence[tuple[Arrived, asyncio.Future[None]]], error: Exception
+    ) -> None:
+        for _, done in batch:
+            if not done.done():
+                done.set_exception(error)
+
+    def _taken(
+        self,
+        batch: Sequence[tuple[Arrived, asyncio.Future[None]]],
+        records: Sequence[Record],
+    ) -> None:
+        second = int(time.time())
+        for (arrived, done), record in zip(batch, records, strict=True):
+            self._counts[second] += arrived.elements
+            self.pushed += arrived.elements
+            if arrived.elements:
+                self.recent.add(record.line(), arrived.elements)
+            if arrived.key is not None:
+                self._keys[arrived.key] = None
+            if not done.done():
+                done.set_result(None)
+        while len(self._keys) > RECENT:
+            del self._keys[next(iter(self._keys))]
+        for old in [each for each in self._counts if each < second - _REMEMBERED_SECONDS]:
+            del self._counts[old]
+
+    async def beat(self) -> None:
+        """Say that time goes on although nothing comes; for streams that go by arrival."""
+        if not self.closing and not self._waiting and present() - self._last > _BEAT_AFTER:
+            await asyncio.shield(self._enqueue(_BEAT))
+
+    # -- what has become of it ---------------------------------------------------------------
+
+    def rates(self) -> list[int]:
+        """How many elements came in each of the last 60 whole seconds, the oldest first."""
+        return seconds_of(self._counts.items(), int(time.time()), 60)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the log."""
+        return self.log.size
+
+    def prune(self, is_needed: Callable[[Path], bool]) -> None:
+        """Delete the oldest segments that nobody needs any more.
+
+        Args:
+            is_needed: whether somebody may read a segment, by its path.
+        """
+        for name in self.log.segments[:-1]:
+            if self.closing or is_needed(self.log.directory / name):
+                return
+            self.log.prune(name)
+
+    async def close(self) -> None:
+        """Write what is waiting, and let go of the log."""
+        self.closing = True
+        if self._writer is not None:
+            await self._writer
+        self.log.close()

@@ -1,0 +1,347 @@
+"""The last evaluations of each query, on disk and at hand, for whoever asks or follows.
+
+One file has those of all queries, a line each. The ids of evaluations grow, and the mark of this
+sink is the next id: after a crash, whatever has a greater id is cut off and comes again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from headrace.algebra.query import Construct, Describe, Form, Select
+from headrace.durable import sync_directory
+from headrace.errors import MachineError
+from headrace.kernel.evaluations import evaluations
+from headrace.kernel.reports import Report
+from headrace.pipeline.tables import unwritable
+from headrace.rdf.terms import Quad, Term
+from headrace.results.evaluations import Evaluation
+from headrace.results.json_format import term_to_json
+from headrace.serve.limits import Limits
+from headrace.sinks.base import Mark
+
+_LEAST_COMPACTED: Final = 4 << 20
+
+
+@dataclass(slots=True)
+class Kept:
+    """An evaluation that is kept.
+
+    Attributes:
+        id: its number among those of all queries.
+        query: the name of its query.
+        line: as it stands in the file, and as clients are sent it.
+        rows: how many rows or statements it has.
+        at: its instant, in milliseconds.
+        number: of its query, counted from 1.
+        events: the same as events, made when somebody follows.
+    """
+
+    id: int
+    query: str
+    line: bytes
+    rows: int
+    at: float
+    number: int
+    events: bytes | None = field(default=None, repr=False)
+
+    def said(self) -> dict[str, Any]:
+        """What it says."""
+        found: dict[str, Any] = json.loads(self.line)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What the sink must know of a query.
+
+    Attributes:
+        form: what it answers with.
+        emits: which of its answers, as in `rstream`.
+    """
+
+    form: Form
+    emits: str
+
+
+class Retained:
+    """Keeps the last evaluations; a sink of the pipeline."""
+
+    def __init__(
+        self,
+        path: Path,
+        limits: Limits,
+        spoken: Callable[[], Mapping[str, Spoken]],
+        tell: Callable[[Sequence[Kept]], None],
+    ) -> None:
+        """Read what is there.
+
+        Args:
+            path: the file.
+            limits: how many are kept.
+            spoken: the queries by name.
+            tell: called with what is new, in the thread of the pipeline.
+
+        Raises:
+            MachineError: the file cannot be read.
+        """
+        self._path = path
+        self._limits = limits
+        self._spoken = spoken
+        self._tell = tell
+        self._guard = Lock()
+        self._kept: dict[str, deque[Kept]] = {}
+        self._bytes: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._dropped: dict[str, int] = {}
+        self._next = 1
+        self._written = 0
+        self._file = self._opened()
+
+    def _opened(self) -> int:
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            content = self._path.read_bytes()
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+        whole = content.rfind(b"\n") + 1
+        for line in content[:whole].splitlines(keepends=True):
+            self._take(_kept(_read(line, self._path), line))
+        for name, kept in self._kept.items():
+            if kept[0].number > 1:
+                self._dropped[name] = max(self._dropped.get(name, 0), kept[0].id - 1)
+        os.ftruncate(file, whole)
+        self._written = whole
+        return file
+
+    # -- a sink ------------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        """The next id."""
+        return self._next
+
+    def recover(self, mark: Mark) -> None:
+        """Cut off what was written after a mark."""
+        following = mark if isinstance(mark, int) else 1
+        if following >= self._next:
+            self._next = max(self._next, following)
+            return
+        with self._guard:
+            for name, kept in self._kept.items():
+                while kept and kept[-1].id >= following:
+                    gone = kept.pop()
+                    self._bytes[name] -= len(gone.line)
+                    self._numbers[name] = gone.number - 1
+        self._next = following
+        self._compact()
+
+    def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
+        """Keep what a batch reported, durably, and tell those who follow."""
+        spoken = self._spoken()
+        new = [
+            self._made(evaluation, spoken[report.query])
+            for report in reports
+            if report.query in spoken
+            for evaluation in evaluations(report, spoken[report.query].form)
+        ]
+        if not new:
+            return
+        text = b"".join(each.line for each in new)
+        try:
+            rest = memoryview(text)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+        self._written += len(text)
+        with self._guard:
+            for each in new:
+                self._take(each)
+        if self._written > _LEAST_COMPACTED and self._written > 2 * self.size:
+            self._compact()
+        self._tell(new)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+    def _made(self, evaluation: Evaluation, spoken: Spoken) -> Kept:
+        number = self._numbers.get(evaluation.query, 0) + 1
+        said = _said(evaluation, self._next, number, spoken, self._limits.kept_rows)
+        self._next += 1
+        self._numbers[evaluation.query] = number
+        line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return _kept(said, line)
+
+    def _take(self, each: Kept) -> None:
+        kept = self._kept.setdefault(each.query, deque())
+        kept.append(each)
+        size = self._bytes.get(each.query, 0) + len(each.line)
+        while len(kept) > 1 and (
+            len(kept) > self._limits.kept_evaluations or size > self._limits.kept_bytes
+        ):
+            gone = kept.popleft()
+            size -= len(gone.line)
+            self._dropped[each.query] = gone.id
+        self._bytes[each.query] = size
+        self._numbers[each.query] = each.number
+        self._next = max(self._next, each.id + 1)
+
+    def _compact(self) -> None:
+        """Write what is kept to a new file in place of the old one."""
+        with self._guard:
+            every = sorted((each for kept in self._kept.values() for each in kept), key=_by_id)
+        draft = self._path.with_name(f".{self._path.name}.new")
+        try:
+            file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+            with os.fdopen(os.dup(file), "wb") as written:
+                written.writelines(each.line for each in every)
+            os.fsync(file)
+            draft.replace(self._path)
+            sync_directory(self._path.parent)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+        os.close(self._file)
+        self._file = file
+        self._written = sum(len(each.line) for each in every)
+
+    # -- for those who ask -------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The bytes of all that is kept."""
+        return sum(self._bytes.values())
+
+    def last(self, query: str, number: int, after: int = 0) -> list[Kept]:
+        """The last evaluations of a query, of those after an id."""
+        with self._guard:
+            kept = self._kept.get(query, ())
+            found = [each for each in reversed(kept) if each.id > after][:number]
+        return found[::-1]
+
+    def after(self, query: str, id_: int, most: int) -> list[Kept]:
+        """The first evaluations of a query after an id."""
+        with self._guard:
+            kept = self._kept.get(query)
+            if not kept or kept[-1].id <= id_:
+                return []
+            found: deque[Kept] = deque()
+            for each in reversed(kept):
+                if each.id <= id_:
+                    break
+                found.appendleft(each)
+        return list(found)[:most]
+
+    def ends(self, query: str) -> tuple[Kept, Kept] | None:
+        """The oldest and the newest evaluation that is kept of a query."""
+        with self._guard:
+            kept = self._kept.get(query)
+            return (kept[0], kept[-1]) if kept else None
+
+    def dropped(self, query: str) -> int:
+        """The id of the last evaluation of a query that is no longer kept; 0 if all are."""
+        return self._dropped.get(query, 0)
+
+    @property
+    def newest(self) -> int:
+        """The greatest id so far."""
+        return self._next - 1
+
+    def forget(self, query: str) -> None:
+        """Drop what is kept of a query; in the thread of the pipeline."""
+        with self._guard:
+            gone = self._kept.pop(query, None)
+            for of_query in (self._bytes, self._numbers, self._dropped):
+                of_query.pop(query, None)
+        if gone:
+            self._compact()
+
+
+def _by_id(kept: Kept) -> int:
+    return kept.id
+
+
+def _read(line: bytes, path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError:
+        raise MachineError(f"{path} is damaged; without it, old results are gone") from None
+    return found
+
+
+def _kept(said: Mapping[str, Any], line: bytes) -> Kept:
+    try:
+        number = said.get("count", 0)
+        return Kept(said["id"], said["query"], line, number, said["at"], said["number"])
+    except (KeyError, TypeError) as error:
+        raise MachineError("the file of results is damaged; remove it to go on") from error
+
+
+def _said(
+    evaluation: Evaluation, id_: int, number: int, spoken: Spoken, most: int
+) -> dict[str, Any]:
+    """An evaluation for JSON."""
+    said: dict[str, Any] = {
+        "id": id_,
+        "query": evaluation.query,
+        "number": number,
+        "at": _milliseconds(evaluation.at),
+        "seq": evaluation.seq,
+        "windows": {
+            name: {"open": _moment(opens), "close": _moment(closes)}
+            for name, (opens, closes) in evaluation.windows.items()
+        },
+        "op": spoken.emits,
+    }
+    if evaluation.accuracy is not None:
+        said["accuracy"] = round(evaluation.accuracy, 4)
+    if evaluation.error is not None:
+        return said | {"error": evaluation.error, "count": 0}
+    if evaluation.skipped:
+        return said | {"skipped": True, "count": 0}
+    if evaluation.boolean is not None:
+        return said | {"boolean": evaluation.boolean, "count": 1}
+    return said | _content(evaluation, spoken.form, most)
+
+
+def _content(evaluation: Evaluation, form: Form, most: int) -> dict[str, Any]:
+    total = max(len(evaluation.rows), len(evaluation.quads))
+    said: dict[str, Any] = {"count": total}
+    if total > most:
+        said["truncated"] = most
+    if isinstance(form, Construct | Describe):
+        said["triples"] = [
+            [term_to_json(term) for term in _parts(quad)] for quad in evaluation.quads[:most]
+        ]
+    elif isinstance(form, Select):
+        names = evaluation.variables
+        said["rows"] = [
+            {
+                name: term_to_json(term)
+                for name, term in zip(names, row, strict=True)
+                if term is not None
+            }
+            for row in evaluation.rows[:most]
+        ]
+    return said
+
+
+def _parts(quad: Quad) -> Iterable[Term]:
+    spoken = (quad.subject, quad.predicate, quad.object)
+    return spoken if quad.graph is None else (*spoken, quad.graph)
+
+
+def _moment(time: int | None) -> int | float | None:
+    return None if time is None else _milliseconds(time)
+
+
+def _milliseconds(time: int) -> int | float:
+    return time // 1000 if time % 1000 == 0 else time / 1000

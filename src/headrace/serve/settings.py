@@ -1,0 +1,119 @@
+"""What `headrace serve` is told."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from headrace.background.config import ServiceConfig
+from headrace.errors import SettingError
+from headrace.launching import RunnerKind
+from headrace.serve.limits import DEFAULT, Limits
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 7870
+_SHORTEST_TOKEN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server is started with.
+
+    Attributes:
+        location: where all of it is kept.
+        host: the address to listen on.
+        port: the port; any free one if zero.
+        token: what a client must know; none is needed on loopback.
+        read_token: what a client must know who only reads.
+        hosts: further names that the server is known by.
+        static: files of the default graph and of named graphs.
+        schemas: files of the schema that queries read their data under.
+        settings: what `--set` takes, for all queries.
+        services: which endpoints SERVICE may ask.
+        timeout: how many seconds an evaluation of a continuous query may take.
+        runner: where the pipeline runs.
+        master: the Spark to run on.
+        interval: seconds from batch to batch.
+        demo: whether the demos are started.
+        limits: what is too much.
+    """
+
+    location: Path
+    host: str = HOST
+    port: int = PORT
+    token: str | None = field(default=None, repr=False)
+    read_token: str | None = field(default=None, repr=False)
+    hosts: Sequence[str] = ()
+    static: Sequence[tuple[str | None, Path]] = ()
+    schemas: Sequence[tuple[str | None, Path]] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    services: ServiceConfig | None = None
+    timeout: float | None = 30.0
+    runner: RunnerKind = RunnerKind.INLINE
+    master: str | None = None
+    interval: float = 0.05
+    demo: bool = False
+    limits: Limits = DEFAULT
+
+    def __post_init__(self) -> None:
+        """Refuse what would let anybody in."""
+        if self.token is None and not is_loopback(self.host):
+            raise SettingError(
+                f"'{self.host}' can be reached from other machines, so a token is needed: set "
+                "HEADRACE_TOKEN, or give --token @FILE; without --host only this machine gets in"
+            )
+        if self.read_token is not None and self.token is None:
+            raise SettingError("a token that only reads goes with one that may do all: --token")
+        for name, token in (("--token", self.token), ("--read-token", self.read_token)):
+            if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii()):
+                raise SettingError(f"{name} needs {_SHORTEST_TOKEN} or more characters of ASCII")
+            if token is not None and any(each.isspace() for each in token):
+                raise SettingError(f"{name} has white space in it")
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The names that requests may call the server by."""
+        own = {self.host.lower(), *(each.lower() for each in self.hosts)}
+        if is_loopback(self.host):
+            own |= {"localhost", "127.0.0.1", "::1"}
+        if self.host in {"0.0.0.0", "::"}:
+            own -= {self.host}
+            own |= {"localhost", "127.0.0.1", "::1"}
+        return frozenset(own)
+
+    @property
+    def url(self) -> str:
+        """Where a person finds it."""
+        host = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def token_of(text: str | None) -> str | None:
+    """A token as it is given: itself, or the file that it stands in after an @.
+
+    Raises:
+        SettingError: the file cannot be read.
+    """
+    if text is None or not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text("utf-8").strip()
+    except OSError as error:
+        raise SettingError(f"cannot read the token in {text[1:]}: {error.strerror}") from None

@@ -1,0 +1,192 @@
+"""Static graphs that clients write: a file for each, on disk before anyone is told.
+
+Files that the server was started with can be read and not be written: they belong to the user.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import DataError
+from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.tables import private, unwritable
+from headrace.rdf.files import content
+from headrace.rdf.formats import Format, format_of_path
+from headrace.rdf.options import FILE_LIMITS, ReadOptions
+from headrace.rdf.reading import read
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Iri, Quad
+from headrace.rdf.writing import to_ntriples
+from headrace.serve.catalogue import replace_file
+from headrace.serve.problems import Problem, place_of
+
+_MOST_TOLD: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A static graph.
+
+    Attributes:
+        quads: its statements, each once.
+        file: where they are kept; none if the server was started with them.
+    """
+
+    quads: tuple[Quad, ...]
+    file: str | None = None
+
+
+class StaticGraphs:
+    """The static graphs of a server, by their names; no name is the default graph."""
+
+    def __init__(
+        self, folder: Path, files: Sequence[tuple[str | None, Path]], most_bytes: int
+    ) -> None:
+        """Read what is there.
+
+        Args:
+            folder: where those are kept that are written.
+            files: those that the server is started with, with the names of their graphs.
+            most_bytes: how much may be written.
+
+        Raises:
+            HeadraceError: a file cannot be read.
+        """
+        self._folder = folder
+        self._index = folder / "index.json"
+        self._most_bytes = most_bytes
+        self.version = 0
+        self.graphs: dict[str | None, Graph] = {}
+        for name, path in files:
+            for graph, quads in _of_file(name, path).items():
+                before = self.graphs.get(graph, Graph(()))
+                self.graphs[graph] = Graph(tuple(dict.fromkeys((*before.quads, *quads))))
+        if self._index.exists():
+            for name, file in unsealed(self._index.read_bytes(), self._index)["graphs"]:
+                if name not in self.graphs:
+                    found = read((folder / file).read_bytes(), Format.N_TRIPLES, options=_OPTIONS)
+                    self.graphs[name] = Graph(tuple(found), file)
+        self._sweep()
+
+    def __len__(self) -> int:
+        """How many statements there are."""
+        return sum(len(each.quads) for each in self.graphs.values())
+
+    def all_quads(self) -> Iterable[Quad]:
+        """All statements, with the names of their graphs."""
+        for name, graph in self.graphs.items():
+            named = None if name is None else Iri(name)
+            for quad in graph.quads:
+                yield Quad(quad.subject, quad.predicate, quad.object, named)
+
+    def is_given(self, name: str | None) -> bool:
+        """Whether the server was started with a graph, so that it cannot be written."""
+        graph = self.graphs.get(name)
+        return graph is not None and graph.file is None
+
+    def put(
+        self,
+        name: str | None,
+        quads: Iterable[Quad],
+        apply: Callable[[str | None, Sequence[Quad]], None],
+    ) -> bool:
+        """Have statements in place of those of a graph; none removes it.
+
+        Args:
+            name: of the graph.
+            quads: the statements.
+            apply: makes queries see them.
+
+        Returns:
+            Whether there was such a graph before.
+
+        Raises:
+            Problem: 403 if it cannot be written, 413 if it is too much.
+        """
+        if self.is_given(name):
+            raise Problem(
+                403, "the server was started with this graph; change its file, and start it again"
+            )
+        known = name in self.graphs
+        plain = tuple(dict.fromkeys(Quad(q.subject, q.predicate, q.object) for q in quads))
+        others = {key: each for key, each in self.graphs.items() if key != name}
+        new = {**others, name: self._written(plain)} if plain else others
+        self._save(new)
+        apply(name, plain)
+        self.graphs = new
+        self.version += 1
+        self._sweep()
+        return known
+
+    def _written(self, quads: Sequence[Quad]) -> Graph:
+        text = to_ntriples(quads).encode()
+        if self.size() + len(text) > self._most_bytes:
+            raise Problem(413, f"static graphs may have {self._most_bytes:,} bytes in all")
+        file = f"{secrets.token_hex(8)}.nt"
+        path = self._folder / file
+        try:
+            with private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise unwritable(path, error) from error
+        return Graph(tuple(quads), file)
+
+    def size(self) -> int:
+        """The bytes of what was written."""
+        return sum(path.stat().st_size for path in self._folder.glob("*.nt"))
+
+    def _save(self, graphs: dict[str | None, Graph]) -> None:
+        named = [[name, each.file] for name, each in graphs.items() if each.file is not None]
+        replace_file(self._index, sealed({"graphs": named}))
+
+    def _sweep(self) -> None:
+        """Delete files that no graph is kept in any more."""
+        used = {each.file for each in self.graphs.values()}
+        for path in self._folder.glob("*.nt"):
+            if path.name not in used:
+                path.unlink(missing_ok=True)
+
+
+_OPTIONS: Final = ReadOptions(limits=FILE_LIMITS)
+
+
+def _of_file(name: str | None, path: Path) -> dict[str | None, list[Quad]]:
+    """The statements of a file, by graph; those without a graph are of the one that it is for."""
+    try:
+        data = content(path)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
+    options = ReadOptions(base=path.resolve().as_uri(), limits=FILE_LIMITS)
+    found: dict[str | None, list[Quad]] = {}
+    for quad in read(data, format_of_path(path), name=str(path), options=options):
+        graph = name if quad.graph is None else getattr(quad.graph, "value", None)
+        found.setdefault(graph, []).append(Quad(quad.subject, quad.predicate, quad.object))
+    return found
+
+
+def read_graph(data: bytes, form: Format, base: str | None) -> list[Quad]:
+    """The statements of a body.
+
+    Raises:
+        Problem: 400, with what is wrong and where.
+    """
+    problems: list[DataError] = []
+    # Blank nodes of one body are never those of another one.
+    scope = Scope(f"g{secrets.token_hex(6)}")
+    options = ReadOptions(base=base)
+    found = list(read(data, form, scope=scope, options=options, on_error=problems.append))
+    if problems:
+        raise Problem(
+            400,
+            problems[0].problem,
+            title="wrong data",
+            errors=[place_of(each) for each in problems[:_MOST_TOLD]],
+        )
+    return found
