@@ -48,8 +48,7 @@ class Figures:
     median_ms: float = 0.0
     followers: int = 0
     windows_each: float = 0.0
-    memory_start_mb: float = 0.0
-    memory_end_mb: float = 0.0
+    memory_mb: list[float] = field(default_factory=list)
     acknowledged: int = 0
     lost: int = 0
     delays_ms: list[float] = field(default_factory=list)
@@ -273,9 +272,10 @@ def measured(way: str, options: argparse.Namespace, folder: Path) -> Figures:
         )
         following.start()
         ready.wait()
-        figures.memory_start_mb = _memory(client)
-        _pushing(way, port, options.rate, batch, options.seconds, pushed)
-        figures.memory_end_mb = _memory(client)
+        pushing = _pushing(way, port, options.rate, batch, options.seconds, pushed)
+        while pushing.is_alive():
+            figures.memory_mb.append(round(_memory(client), 1))
+            pushing.join(options.seconds / 12)
     ended.set()
     following.join()
     _note(figures, json.loads(pushed.read_text()), json.loads(followed.read_text()))
@@ -283,14 +283,17 @@ def measured(way: str, options: argparse.Namespace, folder: Path) -> Figures:
     return figures
 
 
-def _pushing(way: str, port: int, rate: float, batch: int, seconds: float, out: Path) -> None:
+def _pushing(
+    way: str, port: int, rate: float, batch: int, seconds: float, out: Path
+) -> multiprocessing.Process:
+    """A process that pushes."""
     if way == "socket":
         target, arguments = push_by_socket, (port, rate, seconds, out)
     else:
         target, arguments = push, (port, rate / batch, batch, seconds, out)  # type: ignore[assignment]  # by way
     process = multiprocessing.Process(target=target, args=arguments)
     process.start()
-    process.join()
+    return process
 
 
 def _note(figures: Figures, pushed: dict[str, Any], followed: dict[str, Any]) -> None:
@@ -359,8 +362,7 @@ def main() -> None:
                 f"{figures.refused} refused; acknowledged after {figures.median_ms:.1f} ms "
                 f"(slowest {figures.slowest_ms:.0f}); {figures.followers} followers with "
                 f"{figures.windows_each:.1f} windows each, behind by (median, most) ms "
-                f"{figures.delays_ms}; memory {figures.memory_start_mb:.0f} -> "
-                f"{figures.memory_end_mb:.0f} MB; {figures.lost} lost of "
+                f"{figures.delays_ms}; memory in MB {figures.memory_mb}; {figures.lost} lost of "
                 f"{figures.acknowledged:,} acknowledged before a kill"
             )
     if options.json:
