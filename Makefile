@@ -8,6 +8,8 @@
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph, and of
 #                random queries against themselves, rewritten
 #   make pictures  set up, then draw the pictures of the documentation again
+#   make reference set up, then write the reference pages of commands and Python again
+#   make docs    set up, then build the site of the documentation into build/site
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -20,7 +22,7 @@ BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz pictures clean
+.PHONY: demo test check lint types bench long fuzz pictures reference docs clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -54,6 +56,14 @@ pictures: $(STAMP)
 	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
 	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
 	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
+	$(BIN)/python -m tools.pictures
+
+reference: $(STAMP)
+	$(BIN)/python -m tools.cli_reference
+	$(BIN)/python -m tools.python_reference
+
+docs: $(STAMP)
+	$(BIN)/zensical build --strict --clean --config-file mkdocs.yml
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,5 +75,5 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .brokers .browser build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .brokers .browser .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
