@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,7 +16,8 @@ HEAD = """# The commands
 
 Made from the commands' own help by `make reference`; `headrace COMMAND --help` says the same.
 
-Exit codes: 0 if all is well, 1 if a run failed or something could not be read, 2 if a query or an option is wrong, 130 after a second Ctrl-C.
+Exit codes: 0 if all is well, 1 if a run failed or something could not be read,
+2 if a query or an option is wrong, 130 after a second Ctrl-C.
 """
 
 
@@ -32,7 +34,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _section(name: str, command: TyperCommand, parent: typer.Context) -> str:
+def _section(name: str, command: TyperCommand, parent: Any) -> str:
     with typer.Context(command, info_name=name, parent=parent) as context:
         said = (command.help or "").strip()
         usage = " ".join(command.collect_usage_pieces(context))

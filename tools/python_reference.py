@@ -12,7 +12,8 @@ import headrace
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "python.md"
 HEAD = """# Python
 
-Every public name of the package `headrace`, made from its docstrings by `make reference`. [Running](running.md#from-python) shows how they go together, [How to](howto/python.md) a first program.
+Every public name of the package `headrace`, made from its docstrings by `make reference`.
+[Running](running.md#from-python) shows how they go together, [How to](howto/python.md) a first program.
 
 ```python
 from headrace import Engine
@@ -31,7 +32,10 @@ for evaluation in query.results():
 1970-01-01 00:00:10+00:00 [{'x': Iri(value='x:a')}]
 ```
 
-Beside these there are modules with a page of their own: `headrace.testing` and `headrace.scenarios` ([scenarios](scenarios.md)), `headrace.graphs` ([graphs](graphs.md)), `headrace.background.config` ([remote data](services.md)), `headrace.functions.table` ([functions of your own](querying.md)).
+Beside these there are modules with a page of their own: `headrace.testing` and
+`headrace.scenarios` ([scenarios](scenarios.md)), `headrace.graphs` ([graphs](graphs.md)),
+`headrace.background.config` ([remote data](services.md)), `headrace.functions.table`
+([functions of your own](querying.md)).
 """
 INNER: Final = {
     "Engine": {"around", "feed", "now", "plans", "register_parsed", "runner", "start"},

@@ -5,14 +5,19 @@ from __future__ import annotations
 from html import escape
 
 STYLE = """
-svg{--ink:#1b1f27;--dim:#667085;--line:#98a2b3;--fill:#eef2f8;--mark:#1c62c4;--soft:#d6e5fb;--warn:#b54708;--paper:#ffffff}
-@media (prefers-color-scheme:dark){svg{--ink:#e6e9ef;--dim:#a3adbf;--line:#5d6779;--fill:#262d3a;--mark:#7fb2ff;--soft:#1d3557;--warn:#ffb35c;--paper:#14181f}}
+svg{--ink:#1b1f27;--dim:#667085;--line:#98a2b3;--fill:#eef2f8;
+--mark:#1c62c4;--soft:#d6e5fb;--warn:#b54708;--paper:#ffffff}
+@media (prefers-color-scheme:dark){svg{--ink:#e6e9ef;--dim:#a3adbf;--line:#5d6779;--fill:#262d3a;
+--mark:#7fb2ff;--soft:#1d3557;--warn:#ffb35c;--paper:#14181f}}
 text{font:13px system-ui,sans-serif;fill:var(--ink)}
-.dim{fill:var(--dim);font-size:12px}.mark{fill:var(--mark)}.warn{fill:var(--warn)}.strong{font-weight:600}
+.dim{fill:var(--dim);font-size:12px}.mark{fill:var(--mark)}
+.warn{fill:var(--warn)}.strong{font-weight:600}
 .box{fill:var(--fill);stroke:var(--line)}.window{fill:var(--soft);stroke:var(--mark)}
 .line{stroke:var(--line);fill:none}.arrow{stroke:var(--dim);fill:none;marker-end:url(#tip)}
-.watermark{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 4}.instant{stroke:var(--mark);stroke-width:2}
-.dot{fill:var(--ink)}.late{fill:var(--paper);stroke:var(--warn);stroke-width:2}.paper{fill:var(--paper)}
+.watermark{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 4}
+.instant{stroke:var(--mark);stroke-width:2}
+.dot{fill:var(--ink)}.late{fill:var(--paper);stroke:var(--warn);stroke-width:2}
+.paper{fill:var(--paper)}
 """
 
 
@@ -28,14 +33,16 @@ class Sheet:
     def text(self, x: float, y: float, words: str, style: str = "", anchor: str = "start") -> None:
         """Write words."""
         self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" class="{style}" text-anchor="{anchor}">{escape(words)}</text>'
+            f'<text x="{x:g}" y="{y:g}" class="{style}" text-anchor="{anchor}">'
+            f"{escape(words)}</text>"
         )
 
     def box(self, at: tuple[float, float], size: tuple[float, float], style: str = "box") -> None:
         """Draw a box."""
         (x, y), (width, height) = at, size
         self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5" class="{style}"/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"'
+            f' class="{style}"/>'
         )
 
     def line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:

@@ -51,9 +51,7 @@ def snippets(text: str) -> list[Snippet]:
             at += 1
             continue
         indent, ticks, language = opening.groups()
-        end = next(
-            n for n in range(at + 1, len(lines)) if lines[n].rstrip() == f"{indent}{ticks}"
-        )
+        end = next(n for n in range(at + 1, len(lines)) if lines[n].rstrip() == f"{indent}{ticks}")
         mark = MARK.match(lines[at - 1]) if at else None
         key, value = (mark[1], mark[2] or "") if mark else ("", "")
         body = "".join(line.removeprefix(indent) + "\n" for line in lines[at + 1 : end])

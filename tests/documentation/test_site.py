@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools import cli_reference, pictures, python_reference
 
 import headrace
 from tests.documentation.pages import PAGES, name
 from tests.shared import ROOT
-from tools import cli_reference, pictures, python_reference
 
 LINK = re.compile(r"(?<!`)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 

@@ -34,7 +34,7 @@ LONGEST = 120
 """Seconds that a command of the documentation may take."""
 
 
-class Wrong(AssertionError):
+class SnippetError(AssertionError):
     """A snippet that is not what it says."""
 
 
@@ -51,21 +51,21 @@ class Page:
         """Try a snippet; say what it shows and what it should show, for each of its outputs.
 
         Raises:
-            Wrong: it is no snippet that can be tried, or what it says is false.
+            SnippetError: it is no snippet that can be tried, or what it says is false.
         """
         match snippet.mark:
             case "not run" | "held by":
                 if not snippet.value:
-                    raise Wrong(f"line {snippet.line}: no reason is given")
+                    raise SnippetError(f"line {snippet.line}: no reason is given")
                 if snippet.mark == "held by" and not (ROOT / snippet.value).is_file():
-                    raise Wrong(f"line {snippet.line}: there is no {snippet.value}")
+                    raise SnippetError(f"line {snippet.line}: there is no {snippet.value}")
                 return []
             case "synopsis":
                 synopsis(snippet)
                 return []
             case "prints":
                 if self.printed is None:
-                    raise Wrong(f"line {snippet.line}: nothing was printed")
+                    raise SnippetError(f"line {snippet.line}: nothing was printed")
                 return [(self.printed, snippet.text)]
             case "folder":
                 shutil.copytree(ROOT / snippet.value, self.folder, dirs_exist_ok=True)
@@ -76,7 +76,7 @@ class Page:
             case "" | "exit":
                 pass
             case other:
-                raise Wrong(f"line {snippet.line}: what is <!-- {other} -->?")
+                raise SnippetError(f"line {snippet.line}: what is <!-- {other} -->?")
         return self.by_language(snippet)
 
     def by_language(self, snippet: Snippet) -> list[tuple[str, str]]:
@@ -95,13 +95,15 @@ class Page:
             case "scenario":
                 scenario = read_scenario(snippet.text, "scenario")
                 if wrong := problems(scenario, played(scenario)):
-                    raise Wrong("\n".join(wrong))
+                    raise SnippetError("\n".join(wrong))
             case "json":
                 json.loads(snippet.text)
             case "text" if snippet.mark == "file":
                 pass
             case other:
-                raise Wrong(f"line {snippet.line}: nobody knows how to try '{other}'; mark it")
+                raise SnippetError(
+                    f"line {snippet.line}: nobody knows how to try '{other}'; mark it"
+                )
         return []
 
     def python(self, snippet: Snippet) -> None:
@@ -134,7 +136,7 @@ class Page:
             )
             code, said = ended.returncode, ended.stdout
         if code != status:
-            raise Wrong(f"{typed}\nended with {code}, not {status}\n{said}")
+            raise SnippetError(f"{typed}\nended with {code}, not {status}\n{said}")
         return said
 
 
@@ -142,16 +144,16 @@ def synopsis(snippet: Snippet) -> None:
     """See that each line names a command of Headrace, and options that it has.
 
     Raises:
-        Wrong: one does not.
+        SnippetError: one does not.
     """
     known = get_command(app).commands  # type: ignore[attr-defined]  # it is a group
     for line in snippet.text.splitlines():
         words = re.search(r"headrace (\w+)(.*)", line)
         if words is None or words[1] not in known:
-            raise Wrong(f"no command of headrace: {line}")
+            raise SnippetError(f"no command of headrace: {line}")
         options = {each for one in known[words[1]].params for each in one.opts}
         if unknown := set(re.findall(r"--[a-z-]+", words[2])) - options:
-            raise Wrong(f"{words[1]} has no {', '.join(sorted(unknown))}")
+            raise SnippetError(f"{words[1]} has no {', '.join(sorted(unknown))}")
 
 
 def agrees(said: str, shown: str) -> bool:
