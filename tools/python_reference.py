@@ -13,7 +13,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "python.md"
 HEAD = """# Python
 
 Every public name of the package `headrace`, made from its docstrings by `make reference`.
-[Running](running.md#from-python) shows how they go together, [How to](howto/python.md) a first program.
+[Running](running.md#from-python) shows how they go together,
+[How to](howto/python.md) a first program.
 
 ```python
 from headrace import Engine

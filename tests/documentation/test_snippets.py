@@ -9,10 +9,16 @@ import pytest
 from tests.documentation.pages import PAGES, name, snippets
 from tests.documentation.trying import Page, agrees, tidy
 
-WITH_SNIPPETS = [each for each in PAGES if snippets(each.read_text("utf-8"))]
+SLOW = ("docs/tutorial.md",)
+"""What follows a stream for some seconds."""
+WITH_SNIPPETS = [
+    pytest.param(each, id=name(each), marks=[pytest.mark.slow] * (name(each) in SLOW))
+    for each in PAGES
+    if snippets(each.read_text("utf-8"))
+]
 
 
-@pytest.mark.parametrize("path", WITH_SNIPPETS, ids=name)
+@pytest.mark.parametrize("path", WITH_SNIPPETS)
 def test_the_snippets_of_a_page_do_what_they_say(path: Path, tmp_path: Path) -> None:
     page = Page(tmp_path)
     for snippet in snippets(path.read_text("utf-8")):
