@@ -10,6 +10,8 @@
 #   make pictures  set up, then draw the pictures of the documentation again
 #   make console  build the web console again after a change of console/; needs node 20 or newer
 #   make screenshots  set up, then take the pictures of the console again
+#   make reference set up, then write the reference pages of commands and Python again
+#   make docs    set up, then build the site of the documentation into build/site
 #   make clean   remove what make has made
 
 PYTHON ?= python3
@@ -22,7 +24,7 @@ BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz pictures console screenshots clean
+.PHONY: demo test check lint types bench long fuzz pictures reference docs console screenshots clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
@@ -56,6 +58,14 @@ pictures: $(STAMP)
 	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
 	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
 	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
+	$(BIN)/python -m tools.pictures
+
+reference: $(STAMP)
+	$(BIN)/python -m tools.cli_reference
+	$(BIN)/python -m tools.python_reference
+
+docs: $(STAMP)
+	$(BIN)/zensical build --strict --clean --config-file mkdocs.yml
 
 console:
 	cd console && npm ci --no-audit --no-fund && npm test && npm run build
@@ -73,5 +83,5 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .brokers .browser console/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .brokers .browser .cache console/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

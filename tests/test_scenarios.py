@@ -67,12 +67,6 @@ def test_a_scenario_says_what_it_shows_and_what_it_expects(path: Path) -> None:
     assert bool(scenario.emits) != bool(scenario.refused)
 
 
-def test_the_example_of_the_documentation_comes_out() -> None:
-    text = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
-    scenario = read_scenario(text.split("```")[1].lstrip(), "docs/scenarios.md")
-    assert problems(scenario, RUNS["at once"](scenario)) == []
-
-
 # -- The format ---------------------------------------------------------------------------------
 
 SMALL = """\

@@ -32,5 +32,5 @@ def test_pictures_are_current(query: Query, kind: GraphKind) -> None:
 @CASES
 def test_texts_are_current(query: Query, kind: GraphKind) -> None:
     page = (ROOT / "docs" / "graphs.md").read_text("utf-8")
-    assert f"```\n{drawn(query, kind, GraphForm.TEXT)}```\n" in page
+    assert f"```text\n{drawn(query, kind, GraphForm.TEXT)}```\n" in page
     assert f"img/{PICTURES[query, kind]}" in page

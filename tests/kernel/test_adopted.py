@@ -82,3 +82,11 @@ def test_quoted_triples_do_not_last() -> None:
     assert dictionary.passing == dictionary.known.height
     assert dictionary.quoted.height == 1
     assert set(TERMS) <= set(dictionary.known.columns)
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_texts_are_a_column_of_texts_however_many_there_are(count: int) -> None:
+    dictionary = Dictionary(3)
+    ids = [dictionary.encode(Iri(f"x:{number}")) for number in range(count)]
+    frame = pl.DataFrame([pl.Series(ID, ids), dictionary.texts(pl.Series(ID, ids))])
+    assert frame.columns == list(TERMS)

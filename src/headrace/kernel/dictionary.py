@@ -384,7 +384,7 @@ class Dictionary:
         texts = [None if each is None else self._recent.get(each) for each in wanted]
         if texts.count(None) > wanted.count(None):  # some were forgotten for others
             return self._texts(ids)
-        return pl.Series(texts, dtype=pl.String)
+        return pl.Series(TEXT, texts, dtype=pl.String)
 
     def _texts(self, ids: pl.Series) -> pl.Series:
         self._fetch(ids)
