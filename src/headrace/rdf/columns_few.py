@@ -66,10 +66,17 @@ def few_lines(text: bytes, limits: Limits, seed: int) -> FewLines | None:
         return None
     lines = text.decode("ascii").split("\n")
     lines.pop()
+    written, subjects, predicates, rests = list[str](), list[str](), list[str](), list[str]()
     try:
-        parts = [line.split("\t", 1) for line in lines]
-        subjects, predicates, rests = zip(*[rest.split(" ", 2) for _, rest in parts], strict=True)
-        times = _times([time for time, _ in parts])
+        # One after the other: thousands of lists at once would wake up the garbage collector.
+        for line in lines:
+            time, rest = line.split("\t", 1)
+            subject, predicate, object_ = rest.split(" ", 2)
+            written.append(time)
+            subjects.append(subject)
+            predicates.append(predicate)
+            rests.append(object_)
+        times = _times(written)
     except ValueError:  # a line has another shape
         return None
     longest = min(_LONG, limits.literal, _LONG if limits.size is None else limits.size)
@@ -77,9 +84,9 @@ def few_lines(text: bytes, limits: Limits, seed: int) -> FewLines | None:
         return None
     objects = [rest[: -len(_END)] for rest in rests]
     ids, terms = dict[str, list[int]](), dict[str, int]()
-    for place, tokens in zip(_PLACES, (subjects, predicates, objects), strict=True):
+    for place, column in zip(_PLACES, (subjects, predicates, objects), strict=True):
         known = _known(place, seed)
-        distinct = set(tokens)
+        distinct = set(column)
         new = distinct.difference(known)  # which looks at these only
         if not all(_is_plain(token, place) for token in new):
             return None
@@ -88,7 +95,7 @@ def few_lines(text: bytes, limits: Limits, seed: int) -> FewLines | None:
             new = distinct
         known.update({token: text_id(token.encode(), seed) for token in new})
         terms.update({token: known[token] for token in distinct})
-        ids[place] = [known[token] for token in tokens]
+        ids[place] = [known[token] for token in column]
     texts = {identity: token for token, identity in terms.items()}
     if len(texts) < len(terms):  # two have the same id, and somebody else says so
         return None
