@@ -60,7 +60,9 @@ def test_files_are_read_as_they_are_or_decompressed(tmp_path: Path) -> None:
             content(path, Limits(size=99))
 
 
-@pytest.mark.parametrize("data", [b"not gzip", gzip.compress(b"x" * 100)[:-5], b""])
+@pytest.mark.parametrize(
+    "data", [b"not gzip", gzip.compress(b"x" * 100)[:-5], b""], ids=["other", "cut", "nothing"]
+)
 def test_a_file_that_is_not_compressed_as_it_says(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.nt.gz"
     path.write_bytes(data)

@@ -11,7 +11,7 @@ _SHARE_OF_NEW: Final = 0.3
 _SHARE_OF_SLOWER: Final = 0.1
 _FEW: Final = 4
 _FIRST_GUESS: Final = 2e-6
-_FIXED_AT_MOST: Final = 4e-3
+_FIXED_AT_MOST: Final = 4e-4
 """Seconds that a test may take whatever it is about; it is the least that one has taken."""
 _FORGOTTEN: Final = 0.02
 """How much less sure it is each time that solutions have partners, if nobody looks."""
@@ -54,15 +54,16 @@ class Costs:
         fixed = min(self._least.get(condition, _FIXED_AT_MOST), seconds)
         self._least[condition] = fixed
         before, each = self.of(condition), (seconds - fixed) / inputs
-        share = _SHARE_OF_NEW if known else 1.0
-        # What takes longer than before may be due to whatever else the machine does.
-        slower = _SHARE_OF_SLOWER if known and each > before.seconds else 1.0
         most = self._most[condition] = max(inputs, self._most.get(condition, 0))
-        if slower < 1 and _FEW * inputs < most:
-            slower = 0.0  # and so few tell nothing
+        # Of a few solutions any part may pass.
+        share = _SHARE_OF_NEW * inputs / most if known else 1.0
+        # What takes longer than before may be due to whatever else the machine does.
+        weight = _SHARE_OF_SLOWER if known and each > before.seconds else 1.0
+        if _FEW * inputs < most:
+            weight = 0.0  # and so few tell nothing
         self._seen[condition] = replace(
             before,
-            seconds=before.seconds + slower * (each - before.seconds),
+            seconds=before.seconds + weight * (each - before.seconds),
             passes=before.passes + share * (passes - before.passes),
         )
 
