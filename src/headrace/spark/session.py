@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -81,8 +82,10 @@ def first_of_all(session: SparkSession) -> Iterator[None]:
 
 
 def active() -> SparkSession | None:
-    """The session that runs in this process already, if there is one."""
-    return SparkSession.getActiveSession()
+    """The session that runs in this process already, if there is one, whichever thread began it."""
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
 def start(
