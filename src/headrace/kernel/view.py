@@ -277,7 +277,11 @@ class RemoteView:
             weight, entered = np.ones(places.size, np.int64), np.full(places.size, now, np.int64)
         candidates = local.candidates(places, entered, weight)
         chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
-        if contract.wants_only_accuracy:
+        if contract.wants_only_accuracy and contract.beside > 1:
+            # Which of them are in rows is for the other services to say: so each has to do.
+            chances = local.probably_fresh(places, now)
+            chosen = np.flatnonzero((chances < contract.aim) & np.isin(places, used))
+        elif contract.wants_only_accuracy:
             # What the ranker leaves out is asked for too, the least certain first, if need be.
             rest = np.setdiff1d(np.flatnonzero(np.isin(places, used)), chosen)
             chances = local.probably_fresh(places[rest], now)
