@@ -9,6 +9,8 @@ import re
 import signal
 import stat
 import subprocess
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -27,6 +29,7 @@ from headrace.launching import RunnerKind
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.manifest import Manifest, QueryState, StreamState
 from headrace.pipeline.metrics import Figures, Metrics, exposition, measures, serving, write_metrics
+from headrace.pipeline.stopping import ECHO, stopping
 from headrace.progress import Account, Plain, Quiet
 from headrace.running import Job, Outcome, Voice, run_job
 
@@ -288,12 +291,59 @@ def test_a_second_interrupt_ends_at_once_and_the_checkpoint_stays_good(tmp_path:
         live.until(mark.exists)  # in the midst of a batch
         live.interrupt()
         live.until(lambda: "Ctrl-C again stops now" in live.said)
+        time.sleep(2 * ECHO)
         live.interrupt()
         code, said = live.ended()
     assert (code, "Traceback" in said) == (130, False), said
     assert not rows(out)
     assert run(*same).exit_code == 0
     assert len(rows(out)) > 30
+
+
+class Told:
+    """Something that runs, and counts how often it is told to end."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.once = threading.Event()
+
+    def stop(self) -> None:
+        self.times += 1
+        self.once.set()
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_heard_twice_is_one_wish(kind: signal.Signals) -> None:
+    # timeout(1) tells a process, and then its group.
+    told, now = Told(), [100.0]
+    notes: list[str] = []
+    with stopping(told, notes.append, lambda: now[0]) as stopped:
+        for now[0] in (100.0, 100.01, 100.0 + ECHO):
+            os.kill(os.getpid(), kind)
+        assert stopped.is_set()
+        assert told.once.wait(60)
+    assert (told.times, len(notes)) == (1, 1)
+
+
+def test_an_echo_after_the_end_is_the_same_wish() -> None:
+    told = Told()
+    with stopping(told, lambda _note: None):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert told.once.wait(60)
+        # The run ends at once; whoever tells the group of processes is slower.
+        late = threading.Timer(ECHO / 5, os.kill, (os.getpid(), signal.SIGINT))
+        late.start()
+    late.join()
+    assert told.times == 1
+
+
+def test_who_insists_is_heard() -> None:
+    told, now = Told(), [100.0]
+    with stopping(told, lambda _note: None, lambda: now[0]):
+        os.kill(os.getpid(), signal.SIGINT)
+        now[0] += ECHO + 0.01
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 # -- changing ----------------------------------------------------------------------------------
@@ -451,11 +501,14 @@ def private_and_plain(folder: Path) -> int:
     """How many files there are in a checkpoint, if all are for their owner's eyes and no code."""
     number = 0
     for path in (folder, *folder.rglob("*")):
-        mode = stat.S_IMODE(path.stat().st_mode)
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+            content = path.read_bytes() if path.is_file() else None
+        except FileNotFoundError:
+            continue  # a run that goes on renames what it has written, and removes what is old
         assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
-        if path.is_file():
+        if content is not None:
             number += 1
-            content = path.read_bytes()
             assert not re.match(rb"\x80[\x02-\x05]", content), f"{path} is a pickle"
             assert b"\xac\xed\x00\x05" not in content, f"{path} has Java objects in it"
             assert not re.search(rb"cloudpickle|copyreg|__reduce__", content), path

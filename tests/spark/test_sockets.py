@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.errors import MachineError
+from headrace.pipeline.stopping import ECHO
 from headrace.spark.java import find_java
 from tests.operating import PATIENCE, count, elements, rows, running
 from tests.spark.ports import family, listening
@@ -78,6 +79,7 @@ def test_a_run_is_closed_and_private_and_ends_when_it_is_told(tmp_path: Path) ->
         processes = family(live.process.pid)
         live.interrupt()
         live.until(lambda: "Ctrl-C again stops now" in live.said)
+        time.sleep(2 * ECHO)
         live.interrupt()
         code, said = live.ended()
     assert (code, "Traceback" in said) == (130, False), said

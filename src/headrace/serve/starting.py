@@ -18,12 +18,15 @@ import uvicorn
 from starlette.applications import Starlette
 
 from headrace.errors import MachineError, SettingError
+from headrace.pipeline.stopping import Wish
 from headrace.serve.app import assembled
+from headrace.serve.connections import Connection, close_the_silent, room_for
 from headrace.serve.hub import Hub
 from headrace.serve.settings import Settings
 
 _SECRET: Final = re.compile(
-    r"(?i)(bearer[ .]+|access_token=|token=|://[^/\s:@]*:)[^\s&@\"']+(?=[\s&@\"']|$)"
+    r"(?i)(bearer[ .]+|access_token=|token=|://[^/\s:@]*:(?=[^\s\"'<>]*@))"
+    r"[^\s&@\"']+"
 )
 _BACKLOG: Final = 2_048
 _GRACE: Final = 5
@@ -72,12 +75,18 @@ class Server(uvicorn.Server):
         """Say who is told."""
         super().__init__(config)
         self._ending = ending
+        self._wish = Wish()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """End politely; at the second Ctrl-C, at once. Whoever asked for it gets exit code 0."""
         self._ending()
-        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.force_exit = self._wish.repeated() and sig == signal.SIGINT
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, and listen to signals for as long as one may be heard twice."""
+        await super().shutdown(sockets)
+        await asyncio.to_thread(self._wish.fade)
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
@@ -110,7 +119,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             date_header=True,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
-            limit_concurrency=settings.limits.connections,
+            http=Connection,
+            limit_concurrency=room_for(settings.limits.connections),
             ws_max_size=settings.limits.body,
             ws_ping_interval=20,
             h11_max_incomplete_event_size=64_000,
@@ -120,7 +130,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             asyncio.Runner(loop_factory=config.get_loop_factory()) as runner,
             suppress(SystemExit),  # uvicorn ends the process if it cannot start; we say why
         ):
-            runner.run(_served(server, opened, lambda: say(welcome(settings))))
+            silent = settings.limits.head_seconds
+            runner.run(_served(server, opened, silent, lambda: say(welcome(settings))))
     if not server.started:
         failure = getattr(inner.state, "failure", None)
         raise failure or MachineError("the server could not be started")
@@ -134,15 +145,19 @@ def _end(app: Starlette) -> None:
         loop.call_soon_threadsafe(hub.following.end_all, "shutdown")
 
 
-async def _served(server: Server, opened: socket.socket, ready: Callable[[], None]) -> None:
+async def _served(
+    server: Server, opened: socket.socket, silent: float, ready: Callable[[], None]
+) -> None:
     async def tell() -> None:
         while not server.started:
             await asyncio.sleep(0.02)
         ready()
 
     telling = asyncio.create_task(tell())
+    closing = asyncio.create_task(close_the_silent(server.server_state, silent))
     await server.serve([opened])
     telling.cancel()
+    closing.cancel()
 
 
 def welcome(settings: Settings) -> str:
