@@ -119,11 +119,28 @@ def test_an_approximation_is_a_third_argument() -> None:
         ("pdf", ["P(0)", 0]),
         ("pdf", ["B(0.5, 0.5)", 0]),
         ("mean", ["LN(800,1)"]),
+        ("mean", ["H(1e308,1,1.2e308,1,1.7e308)"]),
+        ("mean", ["T(-7.49e+307,-5.26e+20,4.94e+20,2.49e+300)"]),
+        ("variance", ["B(1,1,0,1e200)"]),
+        ("variance", ["T(-1e200,0,0,1e200)"]),
+        ("variance", ["H(-1e200,1,1e200)"]),
+        ("variance", ["U(-1e200,1e200)"]),
+        ("variance", ["E(1e-200)"]),
+        ("variance", ["LN(0,700)"]),
+        ("lessThan", ["E(1e308)", "N(0,1e308)"]),
+        ("lessThan", ["LN(288.8,6.39e200,-8.19)", "LN(188.3,7.81e307,-0.00886)"]),
+        ("lessThan", ["B(8.35e20,6.67e-300,0,1)", "B(0.739,8.43e200,0,1)"]),
+        ("add", ["U(0,1)", 1e20, Literal("histogram")]),
+        ("add", [1, 2, Literal("rough")]),
     ],
 )
 def test_what_has_no_result_is_an_error(name: str, values: list[Any]) -> None:
     with pytest.raises(ExpressionError):
         call(name, *values)
+    terms = [term(each) if isinstance(each, str | int | float) else each for each in values]
+    with Store() as store:  # and so it is on columns
+        written = ", ".join(map(str, terms))
+        assert answered(store, f"SELECT (<{RSPU}{name}>({written}) AS ?x) {{}}") == ((None,),)
 
 
 any_term: st.SearchStrategy[Term] = st.one_of(

@@ -105,6 +105,30 @@ def test_approximations_are_asked_for(one: str, other: str, sign: int) -> None:
         assert float(histogram.below(at)) == pytest.approx(np.mean(sample < at), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("H(0,1,1,2,2,1,3)", "N(0,1)"),
+        ("H(0,1,1,2,2,1,3)", "H(0,1,1,2,2)"),
+        ("U(1.5,1.7)", "H(0,1,1,2,2,1,3)"),
+        ("N(0,1)", "T(0,1,1,3)"),
+        ("LN(0,0.25)", "T(0,1,2,3)"),
+        ("E(1)", "T(0,1,2,3)"),
+        ("T(0,1,2,3)", "B(2,3)"),
+        ("P(3)", "E(1)"),
+    ],
+)
+def test_histograms_of_densities_with_corners(one: str, other: str) -> None:
+    for (x, y), sign in product(((one, other), (other, one)), (1, -1)):
+        ours, theirs = parsed(x), parsed(y)
+        found = approximated(ours, theirs, sign, "histogram")
+        sample = drawn(ours, 1, _SIZE) + sign * drawn(theirs, 2, _SIZE)
+        for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+            at = float(np.quantile(sample, share))
+            assert not isinstance(found, Point)
+            assert float(found.below(at)) == pytest.approx(share, abs=0.02)
+
+
 def test_an_approximation_is_exact_where_there_is_a_family() -> None:
     assert approximated(Normal(0.0, 1.0), Normal(1.0, 1.0), 1, "histogram") == Normal(1.0, 2.0)
     with pytest.raises(ExpressionError, match="an approximation is 'normal' or 'histogram'"):

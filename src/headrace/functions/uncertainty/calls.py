@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+import numpy as np
+
 from headrace.functions.errors import ExpressionError
 from headrace.functions.uncertainty.comparing import between, less
-from headrace.functions.uncertainty.families import Point
+from headrace.functions.uncertainty.families import BEYOND_DOUBLES, Point
 from headrace.functions.uncertainty.literals import distribution_of, literal
-from headrace.functions.uncertainty.sums import added, approximated, subtracted
+from headrace.functions.uncertainty.sums import added, approximated, check_approximation, subtracted
 from headrace.functions.values import is_distribution, literal_of
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import RSPU, XSD_STRING
@@ -23,6 +25,8 @@ from headrace.rdf.vocabulary import RSPU, XSD_STRING
 def _sum(sign: int, *terms: Term) -> Term:
     """A sum or difference; of two plain numbers it is one, too."""
     one, other, *rest = terms
+    for each in rest:
+        check_approximation(_name(each))
     ours, theirs = distribution_of(one), distribution_of(other)
     if not is_distribution(one) and not is_distribution(other):
         return _finite(float(ours.mean + sign * theirs.mean))
@@ -41,11 +45,11 @@ def _compared(term: Term, limit: Term, *, swapped: bool, or_equal: bool) -> Lite
     one, other = distribution_of(term), distribution_of(limit)
     if swapped:
         one, other = other, one
-    return literal_of(less(one, other, or_equal=or_equal))
+    return _finite(less(one, other, or_equal=or_equal))
 
 
 def _between(term: Term, low: Term, high: Term) -> Literal:
-    return literal_of(between(distribution_of(term), distribution_of(low), distribution_of(high)))
+    return _finite(between(distribution_of(term), distribution_of(low), distribution_of(high)))
 
 
 def _mean(term: Term) -> Literal:
@@ -73,7 +77,7 @@ def _density(term: Term, at: Term) -> Literal:
 
 
 def _up_to(term: Term, at: Term) -> Literal:
-    return literal_of(less(distribution_of(term), Point(_exact(at)), or_equal=True))
+    return _finite(less(distribution_of(term), Point(_exact(at)), or_equal=True))
 
 
 def _exact(term: Term) -> float:
@@ -89,7 +93,20 @@ def _finite(number: float) -> Literal:
     return literal_of(number)
 
 
-FUNCTIONS: Final[Mapping[str, Callable[..., Term]]] = {
+def _guarded(function: Callable[..., Term]) -> Callable[..., Term]:
+    """A function whose numbers may grow beyond what a double can hold: that is an error, too."""
+
+    def guarded(*terms: Term) -> Term:
+        try:
+            with np.errstate(all="ignore"):
+                return function(*terms)
+        except BEYOND_DOUBLES:
+            raise ExpressionError("numbers on the way are too large for a double") from None
+
+    return guarded
+
+
+_FUNCTIONS: Final[Mapping[str, Callable[..., Term]]] = {
     RSPU + "add": partial(_sum, 1),
     RSPU + "subtract": partial(_sum, -1),
     RSPU + "lessThan": partial(_compared, swapped=False, or_equal=False),
@@ -103,4 +120,5 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Term]]] = {
     RSPU + "pdf": _density,
     RSPU + "cdf": _up_to,
 }
+FUNCTIONS: Final = {iri: _guarded(function) for iri, function in _FUNCTIONS.items()}
 """Every function on terms; each raises ExpressionError where it has no result."""

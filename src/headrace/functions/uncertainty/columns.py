@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from headrace.functions.uncertainty.comparing import (
     normal_less_uniform,
 )
 from headrace.functions.uncertainty.families import (
+    BEYOND_DOUBLES,
     Distribution,
     Normal,
     Point,
@@ -81,7 +83,8 @@ class Operands:
 
     @classmethod
     def numbers(cls, numbers: Column, there: Flags) -> Operands:
-        """A column of plain numbers."""
+        """A column of plain numbers; what is none of them is an error."""
+        there = there & np.isfinite(numbers)
         numbers = np.where(there, numbers, 0.0)
         return cls(np.where(there, NUMBER, NONE).astype(np.int8), numbers, np.zeros(len(numbers)))
 
@@ -163,9 +166,11 @@ def _one_by_one(
     for row in np.flatnonzero(rows).tolist():
         values = [argument.value(row, shelf) for argument in arguments]
         try:
-            found.put(row, function(*values), shelf)
-        except ExpressionError:
+            value = function(*values)
+        except (ExpressionError, *BEYOND_DOUBLES):
             continue
+        if not isinstance(value, float) or isfinite(value):
+            found.put(row, value, shelf)
 
 
 # -- probabilities -----------------------------------------------------------------------------
@@ -250,15 +255,14 @@ def _sum(arguments: Sequence[Operands], shelf: Shelf, *, sign: int) -> Operands:
         for code in (NORMAL, UNIFORM)
     )
     quick = numbers | normal | moved_normal
-    with np.errstate(over="ignore", invalid="ignore"):
-        first = one.first + sign * other.first
-        # What is exact has no second number, so that of a shifted normal distribution stays.
-        second = one.second + other.second
-        found.first[quick], found.second[quick] = first[quick], second[quick]
-        by = np.where(one.exact, one.first, sign * other.first)
-        ours = np.where(one.exact, other.first, one.first), one.second + other.second
-        found.first[moved_uniform] = (ours[0] + by)[moved_uniform]
-        found.second[moved_uniform] = (ours[1] + by)[moved_uniform]
+    first = one.first + sign * other.first
+    # What is exact has no second number, so that of a shifted normal distribution stays.
+    second = one.second + other.second
+    found.first[quick], found.second[quick] = first[quick], second[quick]
+    by = np.where(one.exact, one.first, sign * other.first)
+    ours = np.where(one.exact, other.first, one.first), one.second + other.second
+    found.first[moved_uniform] = (ours[0] + by)[moved_uniform]
+    found.second[moved_uniform] = (ours[1] + by)[moved_uniform]
     found.codes[numbers] = NUMBER
     found.codes[normal | moved_normal] = NORMAL
     found.codes[moved_uniform] = UNIFORM
@@ -303,7 +307,17 @@ def _comparison(*, swapped: bool, or_equal: bool) -> Vectorised:
     return lambda arguments, shelf: _compared(arguments, shelf, swapped=swapped, or_equal=or_equal)
 
 
-VECTORISED: Final[dict[tuple[str, int], Vectorised]] = {
+def _quietly(function: Vectorised) -> Vectorised:
+    """A function that says nothing of numbers that grow too large: they are errors in the end."""
+
+    def quiet(arguments: Sequence[Operands], shelf: Shelf) -> Operands:
+        with np.errstate(all="ignore"):
+            return function(arguments, shelf)
+
+    return quiet
+
+
+_VECTORISED: Final[dict[tuple[str, int], Vectorised]] = {
     (RSPU + "add", 2): lambda arguments, shelf: _sum(arguments, shelf, sign=1),
     (RSPU + "subtract", 2): lambda arguments, shelf: _sum(arguments, shelf, sign=-1),
     (RSPU + "lessThan", 2): _comparison(swapped=False, or_equal=False),
@@ -314,4 +328,5 @@ VECTORISED: Final[dict[tuple[str, int], Vectorised]] = {
     (RSPU + "mean", 1): _mean,
     (RSPU + "variance", 1): _variance,
 }
+VECTORISED: Final = {key: _quietly(function) for key, function in _VECTORISED.items()}
 """The functions on columns, by IRI and number of arguments; all others work on terms."""

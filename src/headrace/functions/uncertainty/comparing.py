@@ -12,6 +12,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from scipy.special import ndtr, wofz
 
+from headrace.functions.errors import ExpressionError
 from headrace.functions.uncertainty.families import (
     Beta,
     Distribution,
@@ -20,10 +21,11 @@ from headrace.functions.uncertainty.families import (
     Normal,
     Point,
     Uniform,
+    knots_of,
     straight,
 )
 from headrace.functions.uncertainty.pieces import Column, Numbers, Pieces
-from headrace.functions.uncertainty.quadrature import expected, landmarks
+from headrace.functions.uncertainty.quadrature import check_range, expected, landmarks
 
 _NARROW: Final = 1.0
 """So many deviations wide a piece is integrated by points: to subtract would lose digits."""
@@ -78,10 +80,18 @@ def _less(one: Distribution, other: Distribution) -> float:
         return 1 - _normal_less(other, ours)
     assert not isinstance(one, Point), "that is done"
     assert not isinstance(other, Point), "that is done"
-    corners = _knots(ours) + _knots(theirs)
+    check_range(one, other)
+    corners = knots_of(one) + knots_of(other)
+    ways = [
+        lambda: expected(other, one.below, landmarks(one) + corners),
+        lambda: expected(one, other.above, landmarks(other) + corners),
+    ]
     if _reluctance(one) < _reluctance(other):
-        return expected(one, other.above, landmarks(other) + corners)
-    return expected(other, one.below, landmarks(one) + corners)
+        ways.reverse()
+    try:
+        return ways[0]()
+    except ExpressionError:  # quantiles of some parameters are not known to so many digits
+        return ways[1]()
 
 
 def _reluctance(distribution: Distribution) -> int:
@@ -93,10 +103,6 @@ def _reluctance(distribution: Distribution) -> int:
     if isinstance(distribution, Beta):
         return 0 if min(distribution.alpha, distribution.beta) < 1 else 3
     return 2 if straight(distribution) is not None else 1
-
-
-def _knots(pieces: Pieces | None) -> list[float]:
-    return [] if pieces is None else pieces.knots.tolist()
 
 
 # -- columns -----------------------------------------------------------------------------------
@@ -260,9 +266,10 @@ def _between(value: Distribution, low: Distribution, high: Distribution) -> floa
             return 0.0
         x, weights = _between_knots(ends, own, *kept)
         return float(np.sum(weights * own.density(x) * _both(x, low, high)))
-    knots = [start, stop, *_landmarks(low), *_landmarks(high), *_knots(own)]
-    for each in parts:
-        knots += _knots(each)
+    check_range(value, low, high)
+    knots = [start, stop, *_landmarks(low), *_landmarks(high)]
+    for each in (value, low, high):
+        knots += knots_of(each)
     return expected(value, lambda x: _both(x, low, high), knots)
 
 

@@ -373,7 +373,11 @@ def _too_large(what: str) -> ExpressionError:
     return ExpressionError(f"{what} is too large for a double")
 
 
-def straight(distribution: Distribution) -> Pieces | None:
+BEYOND_DOUBLES: Final = (ArithmeticError, ValueError)
+"""What Python raises where numbers grow too large: in powers, divisions, sums of infinities."""
+
+
+def straight(distribution: Distribution | Continuous) -> Pieces | None:
     """The density of a distribution, if it is one of straight pieces."""
     match distribution:
         case Uniform(low, high):
@@ -383,6 +387,12 @@ def straight(distribution: Distribution) -> Pieces | None:
             return distribution.pieces
         case _:
             return None
+
+
+def knots_of(distribution: Distribution | Continuous) -> list[float]:
+    """Where the density of a distribution has corners, if it is one of straight pieces."""
+    pieces = straight(distribution)
+    return [] if pieces is None else pieces.knots.tolist()
 
 
 def deviation(distribution: Distribution) -> float:

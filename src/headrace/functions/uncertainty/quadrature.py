@@ -14,18 +14,39 @@ from typing import Final
 import numpy as np
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.uncertainty.families import Continuous
+from headrace.functions.uncertainty.families import Beta, Continuous, Distribution, LogNormal
 from headrace.functions.uncertainty.pieces import Column
 
 TOLERANCE: Final = 1e-10
 """How far what is integrated may be from the truth."""
 
+_LEAST_SHAPE: Final = 1e-30
+_LARGEST_SHAPE: Final = 1e15
+_WIDEST_LOGARITHM: Final = 1e4
 _CHANGE: Final = TOLERANCE / 10
 _FIRST: Final = 3
 _LAST: Final = 9
 _REACH: Final = 3.4
 _LEVELS: Final = (1e-12, 1e-9, 1e-6, 1e-4, 0.01, 0.1, 0.3)
 _SPLIT: Final = np.array([*_LEVELS, 0.5, *(1 - level for level in reversed(_LEVELS))])
+
+
+def check_range(*distributions: Distribution) -> None:
+    """Refuse parameters whose quantiles and probabilities doubles cannot tell apart.
+
+    Raises:
+        ExpressionError: a beta or a log-normal distribution is of no use with them.
+    """
+    for each in distributions:
+        match each:
+            case Beta(alpha, beta):
+                wild = min(alpha, beta) < _LEAST_SHAPE or max(alpha, beta) > _LARGEST_SHAPE
+            case LogNormal(variance=variance):
+                wild = variance > _WIDEST_LOGARITHM
+            case _:
+                wild = False
+        if wild:
+            raise ExpressionError("a probability cannot be computed for parameters so extreme")
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 from headrace.functions.errors import ExpressionError
 from headrace.functions.uncertainty.families import (
     Beta,
+    Continuous,
     Distribution,
     Exponential,
     Histogram,
@@ -20,9 +21,10 @@ from headrace.functions.uncertainty.families import (
     Trapezoid,
     Uniform,
     deviation,
+    knots_of,
 )
 from headrace.functions.uncertainty.literals import canonical, checked
-from headrace.functions.uncertainty.quadrature import expected, landmarks
+from headrace.functions.uncertainty.quadrature import check_range, expected, landmarks
 
 NORMAL: Final = "normal"
 """The approximation by the normal distribution with the right mean and variance."""
@@ -179,6 +181,17 @@ def subtracted(one: Distribution, other: Distribution) -> Distribution:
     return total((one, negated(other)))
 
 
+def check_approximation(name: str) -> None:
+    """Refuse the name of an approximation that there is not.
+
+    Raises:
+        ExpressionError: saying which there are.
+    """
+    if name not in APPROXIMATIONS:
+        listed = " or ".join(f"'{each}'" for each in APPROXIMATIONS)
+        raise ExpressionError(f"an approximation is {listed}, not '{name}'")
+
+
 def approximated(
     one: Distribution, other: Distribution, sign: int, approximation: str
 ) -> Distribution:
@@ -187,12 +200,13 @@ def approximated(
     Raises:
         ExpressionError: there is no such approximation, or its numbers are too large.
     """
-    if approximation not in APPROXIMATIONS:
-        listed = " or ".join(f"'{each}'" for each in APPROXIMATIONS)
-        raise ExpressionError(f"an approximation is {listed}, not '{approximation}'")
+    check_approximation(approximation)
     try:
         return added(one, other) if sign > 0 else subtracted(one, other)
     except ExpressionError:
+        exact = isinstance(other, Point) or (isinstance(one, Point) and sign > 0)
+        if exact and approximation == HISTOGRAM:
+            raise  # it has a family, but doubles cannot hold it
         mean = float(one.mean + sign * other.mean)
         variance = float(one.variance + other.variance)
     normal = Normal(mean, variance)
@@ -202,22 +216,24 @@ def approximated(
 
 
 def _histogram(one: Distribution, other: Distribution, sign: int, like: Normal) -> Histogram:
-    assert not isinstance(one, Point), "that has a family"
     assert not isinstance(other, Point), "that has a family"
+    check_range(one, other)
     reach = _REACH * deviation(like)
+    start, stop = (one.value, one.value) if isinstance(one, Point) else one.support
     low, high = other.support if sign > 0 else tuple(-end for end in reversed(other.support))
     edges = np.linspace(
-        max(float(like.mean) - reach, one.support[0] + low),
-        min(float(like.mean) + reach, one.support[1] + high),
+        max(float(like.mean) - reach, start + low),
+        min(float(like.mean) + reach, stop + high),
         _PARTS + 1,
     )
-    steps = landmarks(one)
-    below = [
-        expected(
-            other,
-            lambda x, edge=edge: one.below(edge - sign * x),  # type: ignore[misc]
-            [sign * (edge - step) for step in steps],
-        )
-        for edge in edges
-    ]
+    if isinstance(one, Point):
+        below = other.above(float(one.value) - edges)
+    else:
+        below = np.array([_up_to(edge, one, other, sign) for edge in edges.tolist()])
     return Histogram(tuple(edges.tolist()), tuple(np.maximum(np.diff(below), 0.0).tolist()))
+
+
+def _up_to(edge: float, one: Continuous, other: Continuous, sign: int) -> float:
+    """The probability that a sum or difference is not above a number."""
+    corners = [sign * (edge - knot) for knot in landmarks(one) + knots_of(one)]
+    return expected(other, lambda x: one.below(edge - sign * x), corners + knots_of(other))
