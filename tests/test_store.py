@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -198,3 +201,35 @@ def test_statements_that_are_encoded_already_are_added_once() -> None:
     assert other.query("SELECT ?o { ?s <x:p> ?o } ORDER BY ?o") == one.query(
         "SELECT ?o { ?s <x:p> ?o } ORDER BY ?o"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("SELECT * { ?s " + "<x:p>/" * 300 + "<x:p> ?o }", "a path of several steps"),
+        (f"SELECT * {{ ?s ?p ?o FILTER({'||'.join(['?s = ?o'] * 300)}) }}", "many parts"),
+    ],
+)
+def test_long_paths_and_conditions_are_given_up_on_the_way(
+    text: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = count()
+    monkeypatch.setattr("headrace.store.time", SimpleNamespace(monotonic=lambda: next(looks)))
+    store = Store(timeout=200)  # looks at the clock
+    store.add([Quad(Iri("x:a"), Iri("x:p"), Iri("x:a"))])
+    with pytest.raises(BudgetError, match=where):
+        store.query(text)
+
+
+def test_a_path_keeps_duplicates_and_its_ends() -> None:
+    store = Store()
+    pairs = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "d")]
+    store.add(Quad(Iri(f"x:{one}"), Iri("x:p"), Iri(f"x:{other}")) for one, other in pairs)
+    found = store.query("SELECT ?s ?o { ?s <x:p>/<x:p>/<x:p> ?o }")
+    assert isinstance(found, Table)
+    ways = Counter((str(one), str(other)) for one, other in found.rows)
+    assert ways == {("<x:a>", "<x:d>"): 2, ("<x:b>", "<x:d>"): 1, ("<x:c>", "<x:d>"): 1,
+                    ("<x:d>", "<x:d>"): 1}  # fmt: skip
+    same = store.query("SELECT ?s { ?s <x:p>/<x:p> ?s }")
+    assert isinstance(same, Table)
+    assert same.rows == ((Iri("x:d"),),)

@@ -213,7 +213,10 @@ class StreamFeed:
         times = read.elements[TIME].to_numpy()
         sizes = read.elements[_SIZE].to_numpy()
         self.elements += int(np.count_nonzero(sizes))
-        self.dictionary.learn(read.terms)
+        if isinstance(read.told, pl.DataFrame):
+            self.dictionary.learn(read.told)
+        else:
+            self.dictionary.learn_texts(read.told)
         gate = self._gate
         taken, highs = gate.passed(times, self.high)
         if not taken.all():

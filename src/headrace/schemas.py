@@ -161,6 +161,7 @@ class Entailing:
         self._dictionary = dictionary
         self._schema: Schema | None = None
         self._asked: dict[str, Asked] = {}
+        self._namers, self._seers = dict[str, None](), dict[str, None]()
         self._together: Asked | None = None
         self._known: tuple[Asked, Tables | None] | None = None
         self._static: tuple[pl.DataFrame, Tables, pl.DataFrame] | None = None
@@ -170,16 +171,22 @@ class Entailing:
         """Take in a query with its schema, which is that of the others.
 
         Raises:
-            SettingError: what follows would be more than can be held.
+            SettingError: what follows would be more than can be held, or what follows for it would
+                be seen by another query, or the other way round.
         """
         if schema is None:
             return
+        asked = asked_by(plan.pattern, plan.query.form)
+        self._check_apart(plan.name, asked, schema)
         if schema is not self._schema:
             self._schema, self._known = schema, None
-        asked = asked_by(plan.pattern, plan.query.form)
         if asked.classes is None or asked.is_everything:
             effects_of(schema, asked)  # who asks for everything is told now if that is too much
         self._asked[plan.name] = asked
+        if asked.resources:
+            self._namers[plan.name] = None
+        elif _sees_resources(asked, schema):
+            self._seers[plan.name] = None
         if self._together is not None:
             self._together = self._together.and_also(asked)
 
@@ -187,6 +194,24 @@ class Entailing:
         """Let a query go."""
         if self._asked.pop(name, None) is not None:
             self._together = None
+            self._namers.pop(name, None)
+            self._seers.pop(name, None)
+
+    def _check_apart(self, name: str, asked: Asked, schema: Schema) -> None:
+        """Refuse that everything is a resource for one query, and another would see it too."""
+        namers, seers = self._namers, self._seers
+        if asked.resources:
+            namers = {name: None}
+        elif _sees_resources(asked, schema):
+            seers = {name: None}
+        else:
+            return
+        if namers and seers:
+            namer, seer = next(iter(namers)), next(iter(seers))
+            raise SettingError(
+                f"'{namer}' names rdfs:Resource or rdf:Property, which everything is then, and "
+                f"'{seer}' would find that too; run them apart, or name classes in '{seer}'"
+            )
 
     def tables(self) -> Tables | None:
         """What follows for what all queries ask for; none if nothing does."""
@@ -217,3 +242,8 @@ class Entailing:
         if self._statements is None or self._statements.frame is not entailed:
             self._statements = Quads(entailed)
         return self._statements
+
+
+def _sees_resources(asked: Asked, schema: Schema) -> bool:
+    """Whether a query that does not ask for it would find that everything is a resource."""
+    return asked.classes is None or schema.links_type

@@ -17,12 +17,12 @@ from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
-from headrace.background.errors import ServiceError
+from headrace.background.errors import RefusedError, ServiceError
 from headrace.background.refreshing import Fetcher
 from headrace.background.services import Services
 from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, SettingError, Source, UnsupportedError
+from headrace.errors import DataError, QueryError, SettingError, Source, UnsupportedError
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
@@ -308,6 +308,25 @@ class Store:
                     )
                     if problem is not None and isinstance(part, FunctionCall):
                         raise UnsupportedError(problem, parsed.source, part.span)
+
+    def check_services(self, parsed: Parsed) -> None:
+        """Refuse a query that names an endpoint which may not be asked, unless it says SILENT.
+
+        Raises:
+            QueryError: saying which, where, and how to allow it.
+        """
+        found = [each for each in everywhere(parsed.query.pattern) if isinstance(each, Service)]
+        # What stands inside another SERVICE is asked by that endpoint, and not by us.
+        inner = {id(each) for outer in found for each in everywhere(outer.input)}
+        for operator in found:
+            match operator:
+                case Service(endpoint=Iri() as endpoint, silent=False) if id(operator) not in inner:
+                    try:
+                        self._client.admitted(endpoint)
+                    except RefusedError as error:
+                        problem = f"SERVICE <{error.endpoint}>: {error.problem}"
+                        where = parsed.source, operator.span
+                        raise QueryError(problem, *where, error.hint) from None
 
     def _under(self, schema: Schema | None, query: Query) -> pl.DataFrame:
         """The statements with what follows from them, as far as a query asks for it."""

@@ -158,3 +158,16 @@ def test_what_waits_is_looked_at_when_all_that_came_after_it_has_gone(window: st
         WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?y }} }}"""
     seen = play([query], {S: stream}, batches=1, settings={"report": "on-arrival", "delay": "10ms"})
     assert [each.at // 1000 for each in seen.evaluations if each.rows] == [10, 20]
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3, None])
+@pytest.mark.parametrize("emit", ["rstream", "istream"])
+def test_elements_of_one_time_are_told_one_after_the_other(emit: str, batches: int | None) -> None:
+    stream = "".join(f"{time}\t<x:{n}> <x:p> <x:o> .\n" for n, time in enumerate((1, 2, 2, 2, 3)))
+    query = f"SELECT ?x {NAMED} WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?y }} }}"
+    settings = {"report": "on-arrival", "emit": emit, "strategy": "incremental"}
+    seen = play([query], {S: stream}, batches=batches, settings=settings)
+    told = [(each.at // 1000, each.seq, len(each.rows)) for each in seen.evaluations]
+    times = [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0)]
+    rows = [1, 2, 3, 4, 5] if emit == "rstream" else [1] * 5
+    assert told == [(*each, number) for each, number in zip(times, rows, strict=True)]

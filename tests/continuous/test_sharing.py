@@ -17,7 +17,7 @@ from tests.continuous.families import Family, families
 from tests.continuous.test_invariance import Steps, steps
 from tests.continuous.thresholds import made_small
 
-CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
+CASES = int(os.environ.get("HEADRACE_FUZZ", "80"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 STRATEGIES = st.sampled_from(["auto", "auto", "snapshot"])
 

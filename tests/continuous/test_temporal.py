@@ -28,7 +28,7 @@ from headrace.testing import Played, play
 from tests.pipeline.scenarios import Deployed
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
+CASES = int(os.environ.get("HEADRACE_FUZZ", "120"))
 often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 
 Triple = tuple[str, str, str]

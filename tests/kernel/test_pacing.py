@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -39,6 +40,9 @@ class Slow:
 
     def habits(self, _service: Service) -> Habits:
         return Habits(lanes=self.lanes, block=self.block)
+
+    def identities(self, keys: pl.DataFrame) -> npt.NDArray[np.int64]:
+        return keys.to_series().to_numpy().copy()
 
     def without_blank_nodes(self, rows: pl.DataFrame, _names: list[str]) -> pl.DataFrame:
         return rows

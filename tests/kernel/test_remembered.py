@@ -47,6 +47,21 @@ def test_answers_are_the_same() -> None:
     assert [len(rows) for rows in played(*BATCHES)[1]] == [1, 1, 1, 1, 1]
 
 
+def test_a_whole_query_can_be_static_at_an_instant() -> None:
+    engine = Engine()
+    engine.static.load_text(STATIC)
+    stream = engine.stream("x:s")
+    query = engine.register(
+        """SELECT ?b ?c FROM STREAM <x:s> [RANGE 10s STEP 10s]
+        WHERE { ?b <x:from> ?c { ?b <x:lives> <x:z> } UNION { ?z <x:part> <x:none> } }"""
+    )
+    stream.push("<x:a> <x:does> <x:1> .", at=1000)
+    stream.push("<x:b> <x:lives> <x:z> .", at=11_000)
+    engine.finish()
+    assert query.error is None
+    assert [len(each.rows) for each in query.results()] == [2, 3]
+
+
 def test_static_patterns_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[TermId] = []
     original = Quads.with_predicate

@@ -83,3 +83,13 @@ def pairs(rows: list[tuple[int, int, int]]) -> Table:
     return Table.of(
         {"?x": columns[0], "?y": columns[1], END: columns[2], BEGIN: nothing - 9, TURN: nothing - 1}
     )
+
+
+def test_what_is_new_keeps_its_turns_when_the_step_is_over() -> None:
+    kept = Stock(["?x", BEGIN, END, TURN])
+    for step in range(3):
+        kept.add(matches(np.arange(2), step, 10).with_columns({TURN: np.arange(2)}))
+        new = kept.new
+        kept.settle(0)
+        assert new[TURN].tolist() == [0, 1]
+        assert set(kept.table[TURN].tolist()) == {-1}

@@ -9,7 +9,8 @@ import pytest
 from headrace.algebra.expressions import Variable
 from headrace.functions.costs import Costs
 from headrace.functions.table import Functions
-from headrace.rdf.terms import Term
+from headrace.rdf.terms import Iri, Term
+from headrace.testing import play
 from tests.kernel.test_dear_calls import HEAD, SWITCHES, played, rows
 
 W = "WINDOW <x:w>"
@@ -64,6 +65,28 @@ SHAPES = {
     "a name of a window": f"WINDOW ?w {{ ?x <x:is> ?d {DEAR} }} {V} {{ ?y <x:at> ?place }}",
     "every graph": f"{W} {{ GRAPH ?g {{ ?x <x:is> ?d {DEAR} }} }} {V} {{ ?y <x:at> ?place }}",
 }
+
+
+STATIC = """<x:a0> <x:error> "U(-1,1)"^^<http://w3id.org/rsp/rspu#distribution> .
+<x:a1> <x:error> "U(1,2)"^^<http://w3id.org/rsp/rspu#distribution> ."""
+
+
+def test_static_data_with_a_dear_condition_of_their_own_are_joined_beforehand() -> None:
+    head = HEAD.replace("SELECT *", "SELECT ?x")
+    text = f"""{head} {{ {PART} ?x <x:error> ?error . ?x <x:error> ?error
+      FILTER(rspu:lessThan(?error, 0.5) >= 0.4) }}"""
+    stream = "".join(
+        f"1000\t<x:a{number}> <x:at> <x:place> .\n"
+        f'1000\t<x:a{number}> <x:is> "N(1,1)"^^<http://w3id.org/rsp/rspu#distribution> .\n'
+        for number in range(2)
+    )
+    for switches in SWITCHES:
+        streams = {"x:s": stream, "x:t": "1000\t<x:y> <x:at> <x:place> .\n"}
+        found = play([text], streams, static={None: STATIC}, settings=switches, dialect="rspql")
+        assert not found.errors
+        assert [[row["x"] for row in each.bindings()] for each in found.evaluations] == [
+            [Iri("x:a0")]
+        ], switches
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -121,6 +144,19 @@ def test_costs_are_what_was_seen_and_rise_slowly() -> None:
     assert costs.of(CONDITION).passes < 0.75
 
 
+def test_what_others_leave_nothing_of_is_tried_again_by_and_by() -> None:
+    costs = Costs()
+    costs.saw(CONDITION, 1000, 1.0, 0.25)  # a first test may have been slow for other reasons
+    for _ in range(7):
+        costs.not_tested(CONDITION)
+    assert costs.of(CONDITION).trust < 0.5
+    costs.saw(CONDITION, 1000, 0.1, 0.25)
+    assert costs.of(CONDITION).trust == 1
+    for _ in range(7):
+        costs.saw(CONDITION, 10, 0.1, 0.25)  # which are too few to tell
+    assert 0.8 < costs.of(CONDITION).trust < 0.9
+
+
 def test_whether_solutions_have_partners_is_looked_at_again_by_and_by() -> None:
     costs = Costs()
     costs.met(CONDITION, 1.0)
@@ -129,3 +165,20 @@ def test_whether_solutions_have_partners_is_looked_at_again_by_and_by() -> None:
     assert costs.of(CONDITION).met == pytest.approx(0.9)
     costs.grew(CONDITION, 3.0)
     assert costs.of(CONDITION).fan == 3
+
+
+def test_distinct_inputs_are_counted_seldom() -> None:
+    costs, counted = Costs(), list[int]()
+
+    def count() -> int:
+        counted.append(1)
+        return 200
+
+    assert {costs.inputs(CONDITION, 1000, count) for _ in range(10)} == {200}
+    assert costs.inputs(CONDITION, 1100, count) == 220
+    assert len(counted) == 1
+    assert costs.inputs(CONDITION, 2000, count) == 200  # that many more may be other ones
+    assert len(counted) == 2
+    for _ in range(40):
+        costs.inputs(CONDITION, 2000, count)
+    assert 3 <= len(counted) <= 6

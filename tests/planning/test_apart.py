@@ -6,7 +6,7 @@ import pytest
 
 from headrace import Engine
 from headrace.algebra.expressions import TriplePattern, Variable
-from headrace.algebra.operators import Bgp, Join, Union
+from headrace.algebra.operators import Bgp, Join, Service, Union
 from headrace.planning.apart import taken_apart
 from headrace.rdf.terms import Iri, Quad
 
@@ -33,6 +33,12 @@ def test_what_hangs_together_stays(patterns: tuple[TriplePattern, ...]) -> None:
 def test_a_pattern_that_nothing_is_joined_with_stays() -> None:
     alone = Bgp((A, B))
     assert taken_apart(alone) is alone
+
+
+def test_the_neighbour_of_an_endpoint_stays() -> None:
+    asked = Service(Iri("x:endpoint"), Bgp((AB,)))
+    for whole in (Join(Bgp((A, B)), asked), Join(asked, Bgp((A, B)))):
+        assert taken_apart(whole) is whole
 
 
 def test_people_who_cite_each_other_are_no_product_of_all() -> None:

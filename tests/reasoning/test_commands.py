@@ -119,6 +119,9 @@ def test_explain_says_why_a_triple_holds(folder: Path) -> None:
     assert "by rdfs3, <x:feeds> <http://www.w3.org/2000/01/rdf-schema#range> <x:Cat>" in shown
     assert "by rdfs9, <x:Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf>" in shown
     assert "is stated on <x:s>" in call("explain", QUERY, *options, "--why", FED).output
+    with_prefix = f"PREFIX y: <x:> {QUERY}"
+    shown = call("explain", with_prefix, *options, "--why", "y:tom a y:Animal").output
+    assert "<x:tom> " in shown
     not_so = call("explain", QUERY, *options, "--why", "<x:tom> a <x:Dog> .").output
     assert "does not follow" in not_so
     found = json.loads(

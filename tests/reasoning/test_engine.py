@@ -220,6 +220,40 @@ def test_queries_of_one_shape_are_one_under_a_schema_too() -> None:
         assert names(query) == [expected]
 
 
+@pytest.mark.parametrize("named", ["rdf:Property", "rdfs:Resource"])
+@pytest.mark.parametrize("any_class", ["?x a ?class", "?x ?p ?y"])
+def test_that_everything_is_a_resource_is_seen_by_who_asks_only(named: str, any_class: str) -> None:
+    prefixes = """PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+        PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>"""
+    resources, others = f"{prefixes} {asked(f'?x a {named}')}", asked(any_class)
+    for one, other in ((resources, others), (others, resources)):
+        engine = Engine(schema=QUADS)
+        engine.stream("s")
+        engine.register(asked("?x a <x:Being>"))
+        first = engine.register(one)
+        with pytest.raises(SettingError, match="names rdfs:Resource or rdf:Property"):
+            engine.register(other)
+        first.remove()
+        engine.register(other)
+
+
+def test_resources_and_properties_are_the_same_with_either_query() -> None:
+    both = asked("?x a <http://www.w3.org/2000/01/rdf-schema#Resource>")
+    other = asked("?x a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property>")
+    found = []
+    for queries in ([both], [both, other]):
+        engine = Engine(schema=QUADS)
+        stream = engine.stream("s")
+        query = engine.register(queries[0])
+        for each in queries[1:]:
+            engine.register(each)
+        stream.push("<x:ann> <x:feeds> <x:kit> .", at=1_000)
+        engine.finish()
+        found.append(names(query))
+    assert found[0] == found[1]
+    assert "x:feeds" in found[0][0]
+
+
 def test_answers_are_equal_on_every_runner(tmp_path: Path) -> None:
     lines = [f"{at * 1000}\t<x:ann> <x:feeds> <x:n{at % 5}> .\n" for at in range(1, 21)]
     (tmp_path / "s.tnq").write_text("".join(lines))

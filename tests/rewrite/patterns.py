@@ -16,6 +16,7 @@ from headrace.algebra.expressions import (
     BuiltIn,
     Exists,
     Expression,
+    FunctionCall,
     Membership,
     Moment,
     Operation,
@@ -50,13 +51,15 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import OneOrMore, PathPattern, ZeroOrMore
 from headrace.algebra.scope import possible_in_order
-from headrace.rdf.terms import Iri
-from tests.rewrite.worlds import GRAPHS, NODES, NUMBERS, PROPERTIES, WINDOWS
+from headrace.rdf.terms import Iri, Literal
+from headrace.rdf.vocabulary import RSPU, XSD_DECIMAL
+from tests.rewrite.worlds import DISTRIBUTIONS, GRAPHS, NODES, NUMBERS, PROPERTIES, WINDOWS
 
 VARIABLES: Final = tuple(map(Variable, "xyz"))
 WINDOW_NAMES: Final = tuple(name for name, _ in WINDOWS)
 HIDDEN: Final = Variable("_:.b")
 """What stands for a blank node of a pattern."""
+HALF: Final = Literal("0.5", XSD_DECIMAL)
 MADE: Final = tuple(map(Variable, "uvk"))
 GRAPH: Final = Variable("g")
 WINDOW: Final = Variable("w")
@@ -113,12 +116,43 @@ def operands(asked: Asked) -> st.SearchStrategy[Expression]:
     return st.one_of(st.sampled_from(asked), st.sampled_from(asked), constants)
 
 
+_SUMS: Final = ("add", "subtract")
+_COMPARED: Final = ("lessThan", "greaterThanOrEqual", "between")
+
+
+def _call(name: str, *arguments: Expression) -> FunctionCall:
+    return FunctionCall(Iri(RSPU + name), arguments)
+
+
+@st.composite
+def uncertain(draw: st.DrawFn, asked: Asked) -> Expression:
+    """A call of an uncertainty function."""
+    variable = st.sampled_from(asked)
+    limits = st.one_of(variable, st.sampled_from((*NUMBERS[:2], *DISTRIBUTIONS)))
+    name = draw(st.sampled_from([*_COMPARED, *_COMPARED, *_SUMS, "mean", "variance", "cdf"]))
+    value: Expression = draw(variable)
+    if name in _SUMS:
+        return _call(name, value, draw(limits))
+    if name in _COMPARED and draw(st.booleans()):
+        value = _call(draw(st.sampled_from(_SUMS)), value, draw(limits))
+    match name:
+        case "cdf":
+            return _call(name, value, NUMBERS[1])
+        case "between":
+            return _call(name, value, draw(limits), draw(limits))
+        case "mean" | "variance":
+            return _call(name, value)
+        case _:
+            return _call(name, value, draw(limits))
+
+
 @cache
 def computed(asked: Asked) -> st.SearchStrategy[Expression]:
     """What BIND computes; many of them are errors for some solutions."""
     variable = st.sampled_from(asked)
     return st.one_of(
         operands(asked),
+        uncertain(asked),
         st.builds(_operation, st.sampled_from(["+", "*"]), operands(asked), operands(asked)),
         st.builds(lambda a, b: BuiltIn("COALESCE", (a, b)), variable, operands(asked)),
         st.builds(lambda a: BuiltIn("STR", (a,)), variable),
@@ -141,6 +175,7 @@ def plain(asked: Asked) -> st.SearchStrategy[Expression]:
         st.builds(Membership, variable, st.lists(constants, min_size=1, max_size=2).map(tuple)),
         st.builds(lambda a: Membership(a, WINDOW_NAMES, negated=True), variable),
         st.builds(_operation, st.sampled_from(["=", "<"]), constants, constants),
+        st.builds(lambda a: _operation(">", a, HALF), uncertain(asked)),
         variable,
     )
     return st.recursive(

@@ -27,7 +27,14 @@ from headrace.rewrite.optimise import optimised
 from tests.rewrite.choosing import EVERY, Rules
 from tests.rewrite.naive import World, bag
 from tests.rewrite.patterns import patterns
-from tests.rewrite.worlds import NUMBERS, PROPERTIES, WINDOWS, kernel_bag, random_world
+from tests.rewrite.worlds import (
+    NUMBERS,
+    PROPERTIES,
+    UNCERTAIN_OBJECTS,
+    WINDOWS,
+    kernel_bag,
+    random_world,
+)
 
 CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
 WORLDS = 2
@@ -44,7 +51,10 @@ def asked(pattern: Operator, *, in_default: bool) -> Query:
 
 def worlds(seed: int, *, in_default: bool) -> list[World]:
     names = [name for name, _ in WINDOWS] if in_default else []
-    return [random_world(Random(f"{seed} {number}"), names) for number in range(WORLDS)]
+    return [
+        random_world(Random(f"{seed} {number}"), names, UNCERTAIN_OBJECTS)
+        for number in range(WORLDS)
+    ]
 
 
 def rewritten(query: Query, rules: Rules) -> Operator:
@@ -112,15 +122,19 @@ costs = st.builds(
     st.sampled_from([0, 0.5, 1]),
     st.sampled_from([1, 9]),
 )
+ways = st.tuples(*[st.booleans()] * 4)
+"""Whether all filters may be dear, rules are applied, calls are made once, static data known."""
 
 
 @settings(parent=often, max_examples=CASES // 3)
-@given(patterns(), st.booleans(), st.booleans(), st.integers(0, 1_000), costs)
+@given(patterns(), st.booleans(), ways, st.integers(0, 1_000), costs)
 def test_the_kernel_finds_them_whenever_conditions_are_tested(
-    pattern: Operator, in_default: bool, rewrites: bool, seed: int, cost: Cost
+    pattern: Operator, in_default: bool, way: tuple[bool, ...], seed: int, cost: Cost
 ) -> None:
-    asks = dear(pattern)
+    all_dear, rewrites, cached, precomputes = way
+    asks = dear(pattern) if all_dear else pattern
     made = rewritten(asked(asks, in_default=in_default), EVERY) if rewrites else asks
     for world in worlds(seed, in_default=in_default):
-        found = kernel_bag(made, world, replace(Functions(), costs=Known(known=cost)))
+        functions = replace(Functions(), costs=Known(known=cost))
+        found = kernel_bag(made, world, functions, cached=cached, precomputes=precomputes)
         assert found == bag(pattern, world), show(made)

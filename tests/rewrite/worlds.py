@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from headrace.algebra.operators import Operator
+from headrace.functions.calls import Calls
 from headrace.functions.table import Functions
 from headrace.kernel.columns import CONTENTS
 from headrace.kernel.data import Data, Quads, WindowContents, united
@@ -18,7 +19,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.terms import Iri, Literal, Quad, Term
-from headrace.rdf.vocabulary import XSD_DECIMAL, XSD_INTEGER
+from headrace.rdf.vocabulary import RSPU_DISTRIBUTION, XSD_DECIMAL, XSD_INTEGER
 from tests.rewrite.naive import Dataset, Statements, Times, Triple, World
 
 NODES: Final = tuple(Iri(f"x:{name}") for name in "abc")
@@ -30,43 +31,58 @@ NUMBERS: Final = (
     Literal("x"),
 )
 GRAPHS: Final = (Iri("x:g"), Iri("x:h"))
-OBJECTS: Final[tuple[Term, ...]] = (*NODES, *NUMBERS, *GRAPHS[:1])
+DISTRIBUTIONS: Final = tuple(
+    Literal(text, RSPU_DISTRIBUTION) for text in ("N(2,1)", "U(0,3)", "E(1)", "U(3,0)")
+)
+"""Of families that columns know, of one that they do not, and one that is none."""
+Objects = tuple[Term, ...]
+OBJECTS: Final[Objects] = (*NODES, *NUMBERS, *GRAPHS[:1])
+UNCERTAIN_OBJECTS: Final[Objects] = (*OBJECTS, *DISTRIBUTIONS)
 WINDOWS: Final = ((Iri("x:w"), Iri("x:s")), (Iri("x:v"), Iri("x:t")))
 """The names of windows, and the streams that they are on."""
 _LATEST: Final = 9
 
 
-def random_world(random: Random, in_default: Iterable[Iri] = ()) -> World:
+def random_world(
+    random: Random, in_default: Iterable[Iri] = (), objects: Objects = OBJECTS
+) -> World:
     """Few nodes and few properties, so that much joins; many worlds hold the same triple twice."""
     windows = {
-        (name, stream): _dataset(random, random.randrange(7), stream) for name, stream in WINDOWS
+        (name, stream): _dataset(random, random.randrange(7), objects, stream)
+        for name, stream in WINDOWS
     }
-    return World(_dataset(random, random.randrange(10)), windows, frozenset(in_default))
+    return World(_dataset(random, random.randrange(10), objects), windows, frozenset(in_default))
 
 
-def _dataset(random: Random, size: int, stream: Iri | None = None) -> Dataset:
+def _dataset(random: Random, size: int, objects: Objects, stream: Iri | None = None) -> Dataset:
     named: dict[Term, Statements] = {
-        graph: _statements(random, random.randint(1, 4), stream)
+        graph: _statements(random, random.randint(1, 4), objects, stream)
         for graph in GRAPHS
         if random.random() < 0.7
     }
-    return Dataset(_statements(random, size, stream), named)
+    return Dataset(_statements(random, size, objects, stream), named)
 
 
-def _statements(random: Random, size: int, stream: Iri | None) -> Statements:
+def _statements(random: Random, size: int, objects: Objects, stream: Iri | None) -> Statements:
     found: dict[Triple, Times] = {}
     for _ in range(size):
-        triple = (random.choice(NODES), random.choice(PROPERTIES), random.choice(OBJECTS))
+        triple = (random.choice(NODES), random.choice(PROPERTIES), random.choice(objects))
         found[triple] = {} if stream is None else {stream: random.randint(1, _LATEST) * 1_000_000}
     return found
 
 
 def kernel_bag(
-    operator: Operator, world: World, functions: Functions | None = None
+    operator: Operator,
+    world: World,
+    functions: Functions | None = None,
+    *,
+    cached: bool = True,
+    precomputes: bool = False,
 ) -> Counter[frozenset[tuple[str, Term]]]:
     """What the kernel finds, in the same form as `naive.bag`.
 
-    Where functions are given, it chooses when to test conditions, by what those cost.
+    Where functions are given, it chooses when to test conditions, by what those cost. Unless calls
+    are cached, each is made for every solution. What is static may be computed beforehand.
     """
     dictionary = Dictionary()
     static = Data(Quads(dictionary.encode_quads(_quads(world.static))))
@@ -79,6 +95,8 @@ def kernel_bag(
     data = Data(united(shown), beneath=static) if shown else static
     instants = range(1)
     around = Surroundings(dictionary, instants, windows=windows, streams=streams)
+    context = replace(around.context, calls=Calls(cached))
+    around = replace(around, context=context, precomputes=precomputes)
     if functions is not None:
         context = replace(around.context, functions=functions)
         around = replace(around, context=context, chooses=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,11 +37,11 @@ class Arrived:
 
     Attributes:
         lasting: `begin`, `end` and `turn`.
-        statements: the time and the terms of each.
+        frames: the time and the terms of each, in pieces.
     """
 
     lasting: Table
-    statements: pl.DataFrame
+    frames: Sequence[pl.DataFrame]
 
     def matching(self, scanned: Scanned, dictionary: Dictionary) -> Table:
         """What matches a pattern, with how long it lasts; the times of statements come along."""
@@ -68,26 +68,32 @@ class Arrived:
 
     @cached_property
     def _in_default_graph(self) -> Flags:
-        graphs = self.statements[GRAPH]
-        if graphs.null_count() == graphs.len():
-            return np.ones(graphs.len(), np.bool_)
-        return graphs.is_null().to_numpy()
+        graphs = [frame[GRAPH] for frame in self.frames]
+        if all(each.null_count() == each.len() for each in graphs):
+            return np.ones(self.lasting.height, np.bool_)
+        return np.concatenate([each.is_null().to_numpy() for each in graphs])
 
     @cached_property
     def _times(self) -> Ids:
-        return self.statements[TIME].to_numpy()
+        return self._column(TIME)
 
     @cached_property
     def _ids(self) -> Mapping[str, Ids]:
-        return {place: self.statements[place].to_numpy() for place in (SUBJECT, PREDICATE, OBJECT)}
+        return {place: self._column(place) for place in (SUBJECT, PREDICATE, OBJECT)}
+
+    def _column(self, name: str) -> Ids:
+        arrays = [frame[name].to_numpy() for frame in self.frames]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
     @cached_property
     def _quads(self) -> Quads:
         """Each statement as if it were of an instant of its own."""
-        rows = pl.int_range(self.statements.height, dtype=pl.Int64, eager=True)
+        number = self.lasting.height
+        rows = pl.int_range(number, dtype=pl.Int64, eager=True)
         none = pl.lit(0, pl.Int64).alias(STREAM)
-        numbered = self.statements.with_columns(rows.alias(FIRST), rows.alias(LAST), none)
-        return Quads(numbered.select(*CONTENTS), range(self.statements.height))
+        statements = pl.concat(self.frames, rechunk=True)
+        numbered = statements.with_columns(rows.alias(FIRST), rows.alias(LAST), none)
+        return Quads(numbered.select(*CONTENTS), range(number))
 
 
 def _plainly(scanned: Scanned) -> dict[str, str] | None:

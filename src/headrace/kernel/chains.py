@@ -34,13 +34,14 @@ def chain_of(
     """The chain that begins with a join.
 
     Args:
-        operator: the join.
+        operator: the join; it is taken apart, whatever is said of it.
         whole: operators that are looked at as they are, by identity.
         closed: which others are; if there are any, conditions and projections do not end a chain.
     """
     if closed is None:
         return Chain(tuple(_operands(operator, whole)))
-    return _flat(operator, closed)
+    # What is known beforehand is found by this very chain.
+    return _flat(operator, lambda each: each is not operator and closed(each))
 
 
 def _operands(operator: Operator, whole: Collection[int]) -> list[Operator]:

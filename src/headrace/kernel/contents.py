@@ -111,7 +111,7 @@ class Held:
         last = np.zeros(len(elements), np.int64)
         first[members] = np.maximum(each.first[inside], start) - start
         last[members] = np.minimum(each.last[inside], stop - 1) - start
-        return _with_intervals(log.whole(), elements, (first, last), stream, names)
+        return _with_intervals(log.statements, elements, (first, last), stream, names)
 
     def _only(self, number: int, log: StreamLog, elements: Elements) -> pl.DataFrame | None:
         """What a window holds at the only instant, if that came from one time to another."""
@@ -127,7 +127,7 @@ class Held:
         positions = log.statements[POSITION]
         first = positions.search_sorted(int(elements.positions[start]), side="left")
         after = positions.search_sorted(int(elements.positions[stop - 1]), side="right")
-        return log.whole()[first:after]
+        return log.statements[first:after]
 
 
 def runs(sizes: Times) -> Iterator[tuple[int, int]]:

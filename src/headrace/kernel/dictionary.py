@@ -6,7 +6,8 @@ learnt, and is a loud error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -123,7 +124,8 @@ class Dictionary:
         """
         if set(VALUES) <= set(terms.columns):
             fresh = terms.select(*_KNOWN)
-        elif terms.height <= _FEW and self._learns_few(terms):
+        elif terms.height <= _FEW and (few := _by_id(terms)) is not None:
+            self.learn_texts(few)
             return
         else:
             fresh = pl.DataFrame([terms[name] for name in TERMS])
@@ -138,27 +140,32 @@ class Dictionary:
                 raise _collision(*twice[TEXT].head(2))
         self._add(fresh)
 
-    def _learns_few(self, terms: pl.DataFrame) -> bool:
-        """Add a few terms, unless there are quoted triples among them: patterns look into these."""
-        new: dict[int, str] = {}
-        for identity, text in zip(terms[ID].to_list(), terms[TEXT].to_list(), strict=True):
-            if (earlier := self._recent.get(identity)) is None:
-                earlier = new.setdefault(identity, text)
-            if earlier != text:
-                raise _collision(earlier, text)
-        if any(text.startswith("<<") for text in new.values()):
-            return False
+    def learn_texts(self, texts: Mapping[int, str]) -> None:
+        """Add terms by their ids, of which some may be known, and none is a quoted triple.
+
+        Raises:
+            DataError: two different terms have the same id.
+        """
+        if len(texts) > _FEW:
+            columns = {ID: list(texts), TEXT: list(texts.values())}
+            self.learn(pl.DataFrame(columns, schema=TERMS))
+            return
+        recent = self._recent
+        pairs = zip(texts.items(), map(recent.get, texts), strict=True)
+        new = {identity: text for (identity, text), earlier in pairs if earlier != text}
+        for identity, text in new.items():
+            if identity in recent:
+                raise _collision(recent[identity], text)
         if new:
             self._add_few(new)
-        return True
 
     def _add_few(self, new: dict[int, str]) -> None:
         ids = np.fromiter(new, np.int64, len(new))
         places = self._standing.of(ids)
         there = np.flatnonzero(places >= 0)
-        earlier = dict(
-            zip(ids[there].tolist(), self._known[TEXT].gather(places[there]), strict=True)
-        )
+        texts = self._known[TEXT]
+        # One by one, because to take several out of a column in pieces copies all of it.
+        earlier = {int(ids[row]): texts[int(places[row])] for row in there.tolist()}
         for identity, text in new.items():
             known = earlier.get(identity) or self._new.setdefault(TermId(identity), text)
             if known != text:
@@ -168,10 +175,11 @@ class Dictionary:
             self._flush()
 
     def _note(self, texts: dict[int, str]) -> None:
-        """Have the texts of known terms at hand."""
-        if len(self._recent) > _MOST_RECENT:
-            self._recent.clear()
-        self._recent.update(texts)
+        """Have the texts of known terms at hand; the latest stay so longest."""
+        recent = self._recent
+        recent.update(texts)
+        if len(recent) > _MOST_RECENT:
+            self._recent = dict(islice(recent.items(), len(recent) // 2, None))
 
     def adopt(self, terms: pl.DataFrame) -> bool:
         """Know terms until others take their place, however long nothing refers to them.
@@ -386,6 +394,13 @@ class Dictionary:
             return self._texts(ids)
         return pl.Series(TEXT, texts, dtype=pl.String)
 
+    def few_texts(self, ids: Sequence[int]) -> list[str]:
+        """The canonical forms of a few terms."""
+        try:
+            return [self._recent[each] for each in ids]
+        except KeyError:  # some are not at hand
+            return self.texts(pl.Series(ID, ids, dtype=pl.Int64)).to_list()
+
     def _texts(self, ids: pl.Series) -> pl.Series:
         self._fetch(ids)
         known = self._known_for(ids)
@@ -415,6 +430,13 @@ class Dictionary:
             for identity, text in zip(missing, self.texts(column), strict=True):
                 terms[identity] = read_term(text)
         return [None if identity is None else terms[identity] for identity in wanted]
+
+
+def _by_id(terms: pl.DataFrame) -> dict[int, str] | None:
+    """The texts of terms by their ids, if no id is there twice and there are no quoted triples."""
+    texts = dict(zip(terms[ID].to_list(), terms[TEXT].to_list(), strict=True))
+    quoted = any(text.startswith("<<") for text in texts.values())  # patterns look into these
+    return None if quoted or len(texts) < terms.height else texts
 
 
 def in_id_order(terms: pl.DataFrame) -> pl.DataFrame:

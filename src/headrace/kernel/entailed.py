@@ -20,7 +20,7 @@ from headrace.kernel.columns import (
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.log import Elements
 from headrace.kernel.values import KIND, Kind
-from headrace.reasoning.tables import Flags, Ids, IsLiteral, Tables
+from headrace.reasoning.tables import Entailed, Flags, Ids, IsLiteral, Tables
 
 _TERM_PLACES: Final = (SUBJECT, PREDICATE, OBJECT)
 
@@ -39,33 +39,55 @@ def entailed(
         place: the column that says which element a statement is of, if there are elements; what
             is stated in one may follow in another.
     """
-    subjects, predicates, objects = (statements[name].to_numpy() for name in _TERM_PLACES)
-    found = tables.entailed(subjects, predicates, objects, is_literal)
+    found = tables.entailed(*_terms(statements), is_literal)
     if len(found) == 0:
         return statements.clear()
+    if place is not None and _is_new(statements, found, tables, place):
+        return _made(statements, found)
+    return _once(statements, found, tables, place)
+
+
+def _terms(statements: pl.DataFrame) -> tuple[Ids, Ids, Ids]:
+    subjects, predicates, objects = (statements[name].to_numpy() for name in _TERM_PLACES)
+    return subjects, predicates, objects
+
+
+def _made(statements: pl.DataFrame, found: Entailed) -> pl.DataFrame:
+    """All that was found, with what its causes have besides the triple."""
     causes = pl.Series(found.rows)
     terms = dict(zip(_TERM_PLACES, (found.subjects, found.predicates, found.objects), strict=True))
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         [
             pl.Series(name, terms[name]) if name in terms else statements[name].gather(causes)
             for name in statements.columns
         ]
     )
-    round_ = bool((subjects[found.rows] == objects[found.rows]).any())
-    if place is not None and not round_ and not tables.recursive and _alone(statements[place]):
-        return frame  # from one statement nothing follows in two ways, nor what it states
+
+
+def _once(
+    statements: pl.DataFrame, found: Entailed, tables: Tables, place: str | None
+) -> pl.DataFrame:
+    """What follows from statements, each once, without what they state."""
     key = [*STATEMENT] if place is None else [place, *STATEMENT]
-    once = frame.unique(subset=key, keep="first", maintain_order=True)
+    once = _made(statements, found).unique(subset=key, keep="first", maintain_order=True)
     stated = statements.select(key).filter(
         np.isin(statements[PREDICATE].to_numpy(), tables.brought)
     )
     return once.join(stated, on=key, how="anti", nulls_equal=True, maintain_order="left")
 
 
-def _alone(places: pl.Series) -> bool:
-    """Whether each statement is an element of its own."""
-    array = places.to_numpy()
-    return bool((array[1:] > array[:-1]).all())
+def _is_new(statements: pl.DataFrame, found: Entailed, tables: Tables, place: str) -> bool:
+    """Whether all that was found is there once, and is not stated.
+
+    From one statement that is an element of its own nothing follows in two ways, nor what it
+    states.
+    """
+    if tables.recursive:
+        return False
+    places = statements[place].to_numpy()
+    subjects, _, objects = _terms(statements)
+    round_ = (subjects[found.rows] == objects[found.rows]).any()
+    return not round_ and bool((places[1:] > places[:-1]).all())
 
 
 def beside(statements: pl.DataFrame, more: pl.DataFrame, place: str) -> pl.DataFrame:
@@ -96,9 +118,30 @@ def with_entailed(
 ) -> tuple[pl.DataFrame, Elements]:
     """Statements of elements with what follows from them, and the elements as they were stated."""
     elements = Elements.of(statements)
-    more = entailed(statements, tables, literals_of(dictionary), POSITION)
+    found = tables.entailed(*_terms(statements), literals_of(dictionary))
+    if len(found) == 0:
+        return statements, elements
+    if _is_new(statements, found, tables, POSITION):
+        _learn_found(tables, found, dictionary)
+        return _beside_causes(statements, found), elements
+    more = _once(statements, found, tables, POSITION)
     learn(tables, more, dictionary)
     return beside(statements, more, POSITION), elements
+
+
+def _beside_causes(statements: pl.DataFrame, found: Entailed) -> pl.DataFrame:
+    """Statements that are elements of their own, each with what follows from it after it."""
+    rows = np.concatenate([np.arange(statements.height), found.rows])
+    order = np.argsort(rows, kind="stable")
+    causes = pl.Series(rows[order])
+    both = zip(_terms(statements), (found.subjects, found.predicates, found.objects), strict=True)
+    terms = {
+        name: pl.Series(name, np.concatenate(each)[order])
+        for name, each in zip(_TERM_PLACES, both, strict=True)
+    }
+    columns = (terms.get(each.name) for each in statements.get_columns())
+    pairs = zip(columns, statements.get_columns(), strict=True)
+    return pl.DataFrame([old.gather(causes) if new is None else new for new, old in pairs])
 
 
 def stated(statements: pl.DataFrame, elements: Elements) -> pl.DataFrame:
@@ -116,6 +159,11 @@ def learn(tables: Tables, more: pl.DataFrame, dictionary: Dictionary) -> None:
     """Have a dictionary know the terms that entailed statements bring."""
     if not more.is_empty():
         dictionary.learn(terms_of(tables, more))
+
+
+def _learn_found(tables: Tables, found: Entailed, dictionary: Dictionary) -> None:
+    used = {*np.unique(found.predicates).tolist(), *np.unique(found.objects).tolist()}
+    dictionary.learn_texts({each: tables.texts[each] for each in used if each in tables.texts})
 
 
 def terms_of(tables: Tables, more: pl.DataFrame) -> pl.DataFrame:

@@ -35,6 +35,7 @@ from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator,
 from headrace.functions.logic import truth
 from headrace.functions.times import date_time, length
 from headrace.functions.values import FALSE, TRUE
+from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
@@ -73,6 +74,7 @@ class Expressions:
         label: what tells an instant from any other, wherever it is evaluated.
         exists: tests the pattern of an EXISTS.
         stamps: knows the times that timestamp() gives.
+        budget: says when there is no time left.
     """
 
     dictionary: Dictionary
@@ -81,6 +83,7 @@ class Expressions:
     label: Callable[[int], bytes]
     exists: ExistsTest
     stamps: Stamps
+    budget: Budget
 
     # -- truth -----------------------------------------------------------------------------
 
@@ -109,7 +112,11 @@ class Expressions:
     def _conditions(
         self, arguments: tuple[Expression, ...], solutions: Solutions
     ) -> list[pl.Series]:
-        return [self.condition(argument, solutions) for argument in arguments]
+        found = []
+        for argument in arguments:
+            found.append(self.condition(argument, solutions))
+            self.budget.check(len(found[-1]), "a condition of many parts")
+        return found
 
     def _truth_of(self, ids: pl.Series, solutions: Solutions) -> pl.Series:
         """Effective boolean values: from the dictionary where it has them, else looked up."""

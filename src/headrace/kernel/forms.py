@@ -27,6 +27,7 @@ from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.members import MEMBER
 from headrace.kernel.solutions import Solutions, complete
+from headrace.kernel.table import Ids, Table
 from headrace.rdf.terms import Quad, canonical
 
 TRUTH = "?_:.truth"
@@ -73,6 +74,19 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
     if rows.height <= _FEW and not ordered:
         return _sorted_few(rows, by)
     return rows.sort(by, nulls_last=False, maintain_order=ordered)
+
+
+def table_texts(instants: Ids, rows: Table, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
+    """The same for rows that are all bound, each of which is of an instant."""
+    if rows.height > _FEW or ordered:
+        frame = pl.DataFrame([pl.Series(INSTANT, instants), *rows.frame().get_columns()])
+        return row_texts(frame, ordered, dictionary)
+    columns = [dictionary.few_texts(each.tolist()) for each in rows.columns.values()]
+    every = sorted(zip(instants.tolist(), *columns, strict=True))
+    in_order = zip(*every, strict=True) if every else iter([(), *columns])
+    told = pl.Series(INSTANT, next(in_order), dtype=pl.Int64)
+    named = zip(rows.columns, in_order, strict=True)
+    return pl.DataFrame([told, *(pl.Series(name, each, dtype=pl.String) for name, each in named)])
 
 
 def _sorted_few(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -152,7 +152,7 @@ class Incremental:
         new = sum(
             int(log.sizes[each].sum()) for log, each in zip(schedule.logs, fresh, strict=True)
         )
-        known = sum(log.statements.height for log, _ in logs)
+        known = sum(log.height for log, _ in logs)
         return new < max(_FEW, known // _OFTEN)
 
     def _arrived(
@@ -172,19 +172,21 @@ class Incremental:
                 continue
             new = elements.where(kept)
             begins, ends = schedule.rules.lasting(window, new, self.plan.delay(window.stream))
-            turns = schedule.turns(stream)[kept] if self._seen.ordered else np.zeros(kept.size, int)
-            statements = log.since(int(new.positions[0]), int(elements.sizes[kept[0] :].sum()))
-            places, known = new.places(statements[POSITION].to_numpy())
-            if not known.all():
-                rows = np.flatnonzero(known)
-                places, statements = places[rows], statements[pl.Series(rows)]
-            lasting = {BEGIN: begins, END: ends, TURN: turns}
-            tables.append(Table(lasting, kept.size).taken(places))
-            frames.append(statements)
+            ordered = self._seen.ordered
+            turns = schedule.turns_of(stream, kept) if ordered else np.zeros(kept.size, int)
+            for statements in log.between(int(new.positions[0]), int(new.positions[-1])):
+                places, known = new.places(statements[POSITION].to_numpy())
+                if known.all():
+                    frames.append(statements)
+                else:
+                    rows = np.flatnonzero(known)
+                    places = places[rows]
+                    frames.append(statements[pl.Series(rows)])
+                lasting = {BEGIN: begins, END: ends, TURN: turns}
+                tables.append(Table(lasting, kept.size).taken(places))
         if not frames:
-            return Arrived(Table.without_rows(LASTING), ARRIVALS.to_frame())
-        statements = frames[0] if len(frames) == 1 else pl.concat(frames)
-        return Arrived(stacked(tables), statements.rechunk())
+            return Arrived(Table.without_rows(LASTING), [ARRIVALS.to_frame()])
+        return Arrived(stacked(tables), frames)
 
     def at(self, instants: Instants) -> Matched:
         """The matches at some instants."""
@@ -394,8 +396,7 @@ class _Seen:
             return
         if self.ordered:
             self.key = schedule.element(self._until(schedule, until) - 1)
-        latest = [int(log.positions.max(initial=-1)) for log in schedule.logs]
-        self.position = max(self.position, *latest)
+        self.position = max(self.position, *(log.last_position for log in schedule.logs))
 
 
 def _floor(schedule: Schedule) -> int:

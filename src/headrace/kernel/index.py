@@ -6,12 +6,15 @@ is looked up by going to each id's bucket and comparing what is there, entry by 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Positions: TypeAlias = npt.NDArray[np.int64]
+
+_FEW: Final = 512
+"""So few ids are found by binary search before the passes of the other way have begun."""
 
 
 class IdIndex:
@@ -44,6 +47,8 @@ class IdIndex:
         >>> IdIndex(np.array([7, 9, -3])).positions(np.array([9, 8, -3])).tolist()
         [1, -1, 2]
         """
+        if ids.size <= _FEW and self._sorted.size:
+            return self._by_halves(ids)
         found = np.full(ids.size, -1, dtype=np.int64)
         buckets = self._buckets(np.ascontiguousarray(ids))
         places, ends = self.starts[buckets], self.starts[buckets + 1]
@@ -57,3 +62,9 @@ class IdIndex:
             if open_rows.size == 0:
                 break
         return found
+
+    def _by_halves(self, ids: npt.NDArray[np.int64]) -> Positions:
+        """The same by binary search."""
+        wanted, known = ids.view(np.uint64), self._sorted.view(np.uint64)
+        places = np.minimum(known.searchsorted(wanted), known.size - 1)
+        return np.where(known[places] == wanted, places, -1)

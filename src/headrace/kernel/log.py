@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -53,6 +54,17 @@ class Elements:
         """Whether none happened before one that came earlier."""
         return bool(np.all(self.times[:-1] <= self.times[1:]))
 
+    @property
+    def last_position(self) -> int:
+        """That of the last of them; -1 if there is none."""
+        return int(self.positions[-1]) if self.positions.size else -1
+
+    def until(self, time: int) -> int:
+        """How many of them happened at a moment or before it."""
+        if "in_order" in self.__dict__ and self.in_order:
+            return int(self.times.searchsorted(time, "right"))
+        return int(np.count_nonzero(self.times <= time))
+
     def known_to_follow(self, before: Elements, new: Elements) -> Elements:
         """The same, made of some elements and new ones: what is known of both need not be seen."""
         if "in_order" in before.__dict__:
@@ -88,10 +100,9 @@ class Elements:
 
 _WORTH_IT: Final = 8
 """Elements are dropped when they are one in so many: all that stay are copied."""
-_MOST_CHUNKS: Final = 8
-"""With more of them, whoever takes rows of a frame first copies all of it."""
-_RECENT: Final = 4
-"""What has come lately is copied to the rest when it is one in so many of all."""
+_FEW: Final = 32
+_MOST_RECENT: Final = 1_024
+"""When so many parts have come, they are put with what came before: few, if that is not more."""
 NO_ELEMENTS = Elements.of(ARRIVALS.to_frame())
 
 
@@ -126,8 +137,9 @@ class StreamLog:
     def __init__(self) -> None:
         """Begin before the first element."""
         self.high: int | None = None
-        self.statements = ARRIVALS.to_frame()
-        self._settled = 0
+        self._settled = ARRIVALS.to_frame()
+        self._recent: list[pl.DataFrame] = []
+        self.height = 0
         self._growing = _Growing(NO_ELEMENTS)
 
     @property
@@ -135,40 +147,38 @@ class StreamLog:
         """All elements, also those without a statement that some query may ask for."""
         return self._growing.elements
 
-    def whole(self) -> pl.DataFrame:
-        """The statements in one piece: to take rows of several is slow."""
-        if self.statements.n_chunks() > 1:
-            self._settle(self.statements)
-        return self.statements
+    @property
+    def statements(self) -> pl.DataFrame:
+        """The statements of all elements, in one piece: to take rows of several is slow."""
+        if self._recent:
+            self._settle(pl.concat([self._settled, *self._recent]))
+        return self._settled
 
-    def since(self, position: int, about: int) -> pl.DataFrame:
-        """The statements of the element at a position, and of all after it.
-
-        Args:
-            position: where it stands.
-            about: how many statements there are, if all of them are kept here.
-        """
-        positions = self.statements[POSITION]
-        first = positions.len() - about
-        after = first == positions.len() or (first >= 0 and positions[first] >= position)
-        if not after or (first > 0 and positions[first - 1] >= position):
-            first = int(positions.search_sorted(position, side="left"))
-        return self.statements[first:]
+    def between(self, first: int, last: int) -> list[pl.DataFrame]:
+        """The statements of the elements from a position to another, in pieces."""
+        found = list[pl.DataFrame]()
+        for frame in chain(reversed(self._recent), [self._settled]):
+            positions = frame[POSITION].to_numpy()
+            start, stop = positions.searchsorted(first), positions.searchsorted(last, "right")
+            if start < stop:
+                found.append(
+                    frame[int(start) : int(stop)] if stop - start < frame.height else frame
+                )
+            if start:  # all others came before
+                break
+        return found[::-1]
 
     def _settle(self, statements: pl.DataFrame) -> None:
-        self.statements = statements.rechunk()
-        self._settled = statements.height
+        self._settled, self._recent = statements.rechunk(), []
+        self.height = statements.height
 
     def _add(self, statements: pl.DataFrame) -> None:
-        """Add statements, and now and then copy them: the last ones often, all of them seldom."""
-        grown = pl.concat([self.statements, statements])
-        if grown.n_chunks() <= _MOST_CHUNKS:
-            self.statements = grown
-        elif (grown.height - self._settled) * _RECENT > grown.height:
-            self._settle(grown)
-        else:
-            recent = grown[self._settled :].rechunk()
-            self.statements = pl.concat([grown[: self._settled], recent])
+        """Add statements; those that came lately are put with the others when they are many."""
+        self._recent.append(statements)
+        self.height += statements.height
+        recent = self.height - self._settled.height
+        if len(self._recent) > (_FEW if recent * _WORTH_IT > self.height else _MOST_RECENT):
+            self._settle(pl.concat([self._settled, *self._recent]))
 
     def append(
         self, statements: pl.DataFrame, high: int | None, elements: Elements | None = None
@@ -192,7 +202,7 @@ class StreamLog:
 
     def forget(self, until: int) -> None:
         """Drop the elements that happened at a moment or before it, once they are worth it."""
-        gone = int(np.count_nonzero(self.elements.times <= until))
+        gone = self.elements.until(until)
         if gone * _WORTH_IT < len(self.elements) or gone == 0:
             return
         self._settle(self.statements.filter(pl.col(TIME) > until))

@@ -99,12 +99,14 @@ class Paths:
         self._fresh += 1
         between = [Variable(f"_:.step{self._fresh}.{number}") for number in range(len(steps) - 1)]
         ends = [subject, *between, object_]
-        found: Solutions | None = None
-        for start, step, end in zip(ends, steps, ends[1:], strict=False):
+        found = self.solutions(PathPattern(subject, steps[0], ends[1]))
+        for start, step, end in zip(between, steps[1:], ends[2:], strict=True):
             part = self.solutions(PathPattern(start, step, end))
-            found = part if found is None else join(found, part, self._budget)
-        assert found is not None, "a sequence has steps"
-        return found.with_frame(found.frame.drop([column(each) for each in between], strict=False))
+            found = join(found, part, self._budget)
+            # Where a step began is of no use any more: a path may have thousands of steps.
+            found = found.with_frame(found.frame.drop(column(start), strict=False))
+            self._budget.check(found.frame.height, "a path of several steps")
+        return found
 
     def _negated(self, subject: PatternTerm, path: NegatedSet, object_: PatternTerm) -> Solutions:
         branches = []

@@ -242,7 +242,7 @@ class Schedule:
         return max(self.progress.released, int(times.max(initial=NEVER)))
 
     def _latest(self) -> int:
-        return max(int(log.positions.max(initial=self.progress.position)) for log in self.logs)
+        return max(self.progress.position, *(log.last_position for log in self.logs))
 
     # -- elements --------------------------------------------------------------------------
 
@@ -258,16 +258,23 @@ class Schedule:
     @property
     def released_number(self) -> int:
         """How many elements in order may be looked at."""
-        times = self._order[2]
+        times = self.logs[0].times if self.is_one else self._order[2]
         if self.by_arrival:
             return times.size
         return int(np.searchsorted(times, self.released_until, side="right"))
 
     def element(self, place: int) -> tuple[int, int, int]:
         """The time, the stream and the position of an element, by its place in order."""
+        if self.is_one:
+            [log] = self.logs
+            return int(log.times[place]), 0, int(log.positions[place])
         streams, places, times = self._order
         stream = int(streams[place])
         return int(times[place]), stream, int(self.logs[stream].positions[places[place]])
+
+    def turns_of(self, number: int, chosen: Times) -> Times:
+        """Where some elements of a stream stand among those of all streams."""
+        return chosen if self.is_one else self.turns(number)[chosen]
 
     def turns(self, number: int) -> Times:
         """Where each element of a stream stands among those of all streams."""

@@ -208,15 +208,10 @@ class _Snapshot:
 
     @property
     def expressions(self) -> Expressions:
-        contents = tuple(window.quads for window in self.around.windows)
-        return Expressions(
-            self.around.dictionary,
-            self.around.context,
-            self.around.moment,
-            self.around.label,
-            self._exists,
-            Stamps(self.around.streams, contents),
-        )
+        around = self.around
+        stamps = Stamps(around.streams, tuple(window.quads for window in around.windows))
+        known = around.dictionary, around.context, around.moment, around.label
+        return Expressions(*known, self._exists, stamps, around.budget)
 
     def _exists(self, pattern: Operator, solutions: Solutions) -> pl.Series:
         return exists(

@@ -25,8 +25,8 @@ from headrace.kernel.evaluation import (
     label_of,
     lasting_answers,
 )
-from headrace.kernel.forms import row_texts, statement_texts
-from headrace.kernel.grid import NEVER
+from headrace.kernel.forms import row_texts, statement_texts, table_texts
+from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
@@ -199,8 +199,9 @@ class Standing:
         follows = follows and matched.height <= around.budget().rows
         if follows and (moving := matched.moving_rows()) is not None:
             self.last = Previous(None, self.matching.tell(matched.instants), around)
-            changed = _changed(moving, number, self.plan.semantics.emit)
-            texts = row_texts(changed, is_ordered(self.plan.query.pattern), around.dictionary)
+            instants, rows = _changed(moving, number, self.plan.semantics.emit)
+            ordered = is_ordered(self.plan.query.pattern)
+            texts = table_texts(instants, rows, ordered, around.dictionary)
             frames.append(texts.with_columns(pl.col(INSTANT) + base) if base else texts)
             return True
         try:
@@ -209,14 +210,14 @@ class Standing:
             else:
                 [matches] = matched.found.values()
             nothing = follows and matches.is_empty()
-            rows = matches if nothing else lasting_answers(matched, matches, around)
+            lasting = matches if nothing else lasting_answers(matched, matches, around)
         except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
             return False
-        if follows and rows.is_empty():  # nothing begins or ends
+        if follows and lasting.is_empty():  # nothing begins or ends
             self.last = Previous(None, self.matching.tell(matched.instants), around)
             return True
         before = None if follows else self.previous
-        changed, last = changes(rows, number, self.plan.semantics.emit, before)
+        changed, last = changes(lasting, number, self.plan.semantics.emit, before)
         told = self.matching.tell(matched.instants)
         self.last = Previous(None if follows else last, told, around)
         texts = self._texts(changed, matched, 0, number, around)
@@ -302,13 +303,12 @@ class Standing:
         return tuple((window.name.value, span) for window, span in pairs)
 
 
-def _changed(moving: Table, number: int, emit: Emit) -> pl.DataFrame:
-    """What is emitted of rows that begin or end at some instants."""
+def _changed(moving: Table, number: int, emit: Emit) -> tuple[Times, Table]:
+    """What is emitted of rows that begin or end at some instants, and at which of them."""
     names = names_of(moving)
     same, example = alike(moving, names)
     instants, which = changing(moving[FIRST], moving[LAST], same, number, emit)
-    rows = moving.only(names).taken(example[which])
-    return pl.DataFrame([pl.Series(INSTANT, instants), *rows.frame().get_columns()])
+    return instants, moving.only(names).taken(example[which])
 
 
 def of_answers(report: Report) -> Report:
@@ -321,13 +321,15 @@ def of_answers(report: Report) -> Report:
         (name, replace(span, opens=span.opens[kept], closes=span.closes[kept]))
         for name, span in report.windows
     )
-    numbers = pl.Series(INSTANT, places[report.rows[INSTANT].to_numpy()], dtype=pl.Int64)
+    rows = report.rows.clone()
+    numbers = pl.Series(INSTANT, places[rows[INSTANT].to_numpy()], dtype=pl.Int64)
+    rows.replace_column(rows.get_column_index(INSTANT), numbers)
     return Report(
         report.query,
         report.times[kept],
         report.seqs[kept],
         windows,
-        report.rows.with_columns(numbers),
+        rows,
         {int(places[place]): text for place, text in report.errors.items()},
         accuracies={
             int(places[place]): each for place, each in report.accuracies.items() if kept[place]

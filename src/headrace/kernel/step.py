@@ -275,7 +275,8 @@ class Kernel:
         if first:
             statements = statements.clone()
             place = statements.get_column_index(POSITION)
-            statements.replace_column(place, statements[POSITION] + first)
+            moved = pl.Series(POSITION, statements[POSITION].to_numpy() + first)
+            statements.replace_column(place, moved)
         every = None if arrivals.elements is None else arrivals.elements.moved(first)
         elements = log.append(statements, arrivals.high, every)
         self.position = max(self.position, int(elements.positions.max(initial=-1)))

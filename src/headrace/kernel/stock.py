@@ -99,8 +99,9 @@ class Stock(Indexed):
 
     @property
     def new(self) -> Table:
-        """What is new in a step."""
-        return self.table.taken(slice(self.known, None))
+        """What is new in a step; who keeps it keeps its turns when the step is over."""
+        new = self.table.taken(slice(self.known, None))
+        return new.with_columns({TURN: new[TURN].copy()})
 
     def settle(self, floor: int) -> None:
         """The step is over: what was new has had its turn, and some of the rest may be over."""

@@ -111,7 +111,7 @@ class Matching:
     def _pays(self, logs: Logs) -> bool:
         if self._kept is not None or self._asked is Strategy.INCREMENTAL:
             return True
-        return self._is_told_again and (sum(log.statements.height for log, _ in logs) >= _WORTH_IT)
+        return self._is_told_again and (sum(log.height for log, _ in logs) >= _WORTH_IT)
 
     @property
     def _is_told_again(self) -> bool:

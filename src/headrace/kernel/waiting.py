@@ -126,10 +126,11 @@ class Waiting:
         kept = found.filtered(self.test(condition, found))
         seconds = perf_counter() - began
         if is_costly(condition):
+            rows = inputs = found.height
             # To count inputs must not take longer than to test them.
-            counts = found.height > _MANY and seconds > _MANY * found.height * _LOOKED_AT
-            inputs = _inputs(condition, found) if counts else found.height
-            self.costs.saw(condition, inputs, seconds, kept.height / found.height)
+            if rows > _MANY and seconds > _MANY * rows * _LOOKED_AT:
+                inputs = self.costs.inputs(condition, rows, lambda: _inputs(condition, found))
+            self.costs.saw(condition, inputs, seconds, kept.height / rows)
         return kept
 
     def _rank(self, condition: Expression, found: Solutions) -> float:
@@ -139,7 +140,7 @@ class Waiting:
         cost = self.costs.of(condition)
         # What was measured is right by a factor of two.
         seconds = 2.0 ** round(log2(max(cost.seconds, 1e-9)))
-        return found.height * seconds / max(1 - cost.passes, 1e-3)
+        return found.height * seconds * cost.trust / max(1 - cost.passes, 1e-3)
 
     def _is_better_later(self, condition: Expression, found: Solutions) -> bool:
         """Whether to test a condition after the group it stands in costs less, as joins go on."""
@@ -165,8 +166,10 @@ class Waiting:
         kept = 1.0
         for condition in sorted(about, key=lambda each: self._rank(each, frames[about[each]])):
             place = about[condition]
-            if any(each.height == 0 for each in frames):
-                break  # so is what they make together
+            if any(each.height == 0 for each in frames):  # so is what they make together
+                if is_costly(condition):
+                    self.costs.not_tested(condition)
+                continue
             saved = (1 - kept) * frames[place].height * self._seconds(condition)
             if saved > _look(frames):
                 _leave_out_unmet(frames, place)
@@ -188,7 +191,9 @@ class Waiting:
                 self.costs.not_looked(each)
             return
         before = [each.height for each in frames]
-        _leave_out_unmet(frames, about[dear[0]], both_ways=True)
+        # What no dear condition is about loses nothing by a look that a join does not lose too.
+        several = len({about[each] for each in dear}) > 1
+        _leave_out_unmet(frames, about[dear[0]], both_ways=several)
         for each in dear:
             place = about[each]
             self.costs.met(each, frames[place].height / max(before[place], 1))

@@ -45,6 +45,8 @@ def taken_apart(operator: Operator) -> Operator:
     if any(new is not old for new, old in zip(made, below, strict=True)):
         operator = with_inputs(operator, made)
     match operator:
+        case Join(Service(), _) | Join(_, Service()):
+            return operator  # an endpoint is asked for what fits all of its neighbour
         case Join(left, right):
             operands = (*_components(left), *_components(right))
             return operator if len(operands) == len((left, right)) else reduce(Join, operands)

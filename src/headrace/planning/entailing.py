@@ -18,7 +18,8 @@ def asked_by(pattern: Operator, form: Form) -> Asked:
     """What a query asks for that may be entailed.
 
     A variable in place of a class asks for all classes, one in place of a property for all
-    properties. That everything is a resource is entailed only for who names rdfs:Resource.
+    properties. That everything is a resource, and each predicate a property, is entailed only for
+    who names rdfs:Resource or rdf:Property; both, because each makes more of the other.
     """
     return asked_for(shapes_in(pattern, form, early=False))
 
@@ -39,11 +40,12 @@ def asked_for(shapes: Iterable[Shape]) -> Asked:
             every_property = True
         else:
             properties |= _named(shape.predicate)
+    resources = not classes.isdisjoint((Iri(RDFS_RESOURCE), Iri(RDF_PROPERTY)))
     return Asked(
         None if every_class else frozenset(classes),
         None if every_property else frozenset(properties),
-        Iri(RDFS_RESOURCE) in classes,
-        Iri(RDF_PROPERTY) in classes,
+        resources,
+        resources,
     )
 
 

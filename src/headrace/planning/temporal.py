@@ -1,11 +1,17 @@
-"""Whether temporal operators stand where they can say something: both blocks must have times."""
+"""Whether what is about streams stands where it can say something.
+
+Both blocks of a temporal operator must have times, and no remote endpoint sees a stream.
+"""
 
 from __future__ import annotations
 
-from headrace.algebra.expressions import TriplePattern
+from collections.abc import Iterator
+
+from headrace.algebra.expressions import Expression, Timestamp, TriplePattern
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
+    Budget,
     Extend,
     Filter,
     Graph,
@@ -19,7 +25,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.query import Query
-from headrace.algebra.walk import everywhere, inputs
+from headrace.algebra.walk import everywhere, expressions, inputs, parts
 from headrace.errors import Source, UnsupportedError
 
 
@@ -51,10 +57,27 @@ def _check(operator: Temporal, seen: bool, source: Source | None) -> None:
 
 
 def _check_remote(service: Service, source: Source | None) -> None:
+    out = "move it out of the SERVICE"
+    what: str | None
     for below in everywhere(service.input):
-        if isinstance(below, Temporal):
-            problem = f"{below.relation.upper()} is about streams, which no remote endpoint sees"
-            raise UnsupportedError(problem, source, below.span, "move it out of the SERVICE")
+        match below:
+            case Temporal():
+                what, place = below.relation.upper(), below.span
+            case Window():
+                what, place = "a window", service.span
+            case Service(budget=Budget()):
+                problem = "a SERVICE with a budget inside another is not ours to ask"
+                raise UnsupportedError(problem, source, below.span, f"{out}, or leave the budget")
+            case _:
+                stamps = (each for each in _parts_of(below) if isinstance(each, Timestamp))
+                what, place = next((each.called for each in stamps), None), service.span
+        if what is not None:
+            problem = f"{what} is about streams, which no remote endpoint sees"
+            raise UnsupportedError(problem, source, place, out)
+
+
+def _parts_of(operator: Operator) -> Iterator[Expression]:
+    return (part for each in expressions(operator) for part in parts(each))
 
 
 def has_times(operator: Operator, seen: bool) -> bool:

@@ -5,14 +5,16 @@ The meaning is that of :func:`headrace.rdf.timed.read_timed`, to the last error 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from headrace.rdf.canonical import read_term
+from headrace.rdf.columns_few import FewLines
 from headrace.rdf.columns_lines import (
     ID,
     START,
@@ -21,8 +23,11 @@ from headrace.rdf.columns_lines import (
     TIME,
     Reading,
     distinct_terms,
+    few_rows,
+    in_id_order,
+    no_graphs,
 )
-from headrace.rdf.columns_terms import GRAPH, OBJECT, SUBJECT, text_ids
+from headrace.rdf.columns_terms import GRAPH, OBJECT, PREDICATE, SUBJECT, text_ids
 from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.ids import term_id
 from headrace.rdf.lines import line_starts, with_newlines
@@ -41,7 +46,7 @@ _FEW: Final = 256
 """So few terms are looked at one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TimedColumns:
     """What a part of a stream says, as columns.
 
@@ -49,13 +54,18 @@ class TimedColumns:
         statements: for each the position of its element among all elements and heartbeats, the
             time in microseconds, and the ids of its terms; a null graph is the default graph.
         elements: the time of each element or heartbeat, and how many statements it has.
-        terms: the id and the canonical text of each term, once; not of the parts of quoted
-            triples.
+        told: the terms: the id and the canonical text of each, once; not of the parts of quoted
+            triples. If they are few and none of them is a quoted triple, the texts by their ids.
     """
 
     statements: pl.DataFrame
     elements: pl.DataFrame
-    terms: pl.DataFrame
+    told: pl.DataFrame | Mapping[int, str]
+
+    @cached_property
+    def terms(self) -> pl.DataFrame:
+        """The id and the text of each term."""
+        return self.told if isinstance(self.told, pl.DataFrame) else in_id_order(self.told)
 
 
 def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
@@ -94,15 +104,28 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
         DataError: at the first bad line, if there is no ``on_error``; or two terms have one id.
     """
     text = with_newlines(data)
-    rows, terms = Reading(name, options, on_error, seed).rows(text, first_line)
+    reading = Reading(name, options, on_error, seed)
+    few = reading.few(text)
+    if few is not None and not few.has_blank_nodes:
+        return _few_columns(few)
+    rows, terms = few_rows(few) if few is not None else reading.rows_of_many(text, first_line)
     begins = line_begins(rows)
 
     def scopes() -> pl.Series:
         return first_starts(_in_data(rows[START], data, text), begins) + first_byte
 
-    if b"_:" in text or b"<<" in text:  # else there can be no blank node
-        rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
+    rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
     return timed_columns(rows, begins, terms)
+
+
+def _few_columns(few: FewLines) -> TimedColumns:
+    """What a few lines say, each of which is an element."""
+    times, number = pl.Series(TIME, few.times), few.times.size
+    ids = [pl.Series(place, few.ids[place]) for place in (SUBJECT, PREDICATE, OBJECT)]
+    positions = pl.Series(POSITION, np.arange(number))
+    statements = pl.DataFrame([positions, times, no_graphs(number), *ids])
+    elements = pl.DataFrame([times, pl.Series(SIZE, np.ones(number, np.int64))])
+    return TimedColumns(statements, elements, few.texts)
 
 
 def timed_columns(rows: pl.DataFrame, begins: Flags, terms: pl.DataFrame) -> TimedColumns:
@@ -134,7 +157,7 @@ def in_scopes(
     """
     if (scopes is None and not prefix) or (terms.height <= _FEW and not _has_local(terms)):
         return rows, terms
-    local = terms.select(pl.col(TEXT).str.contains("^(?:_:|<<)")).to_series()
+    local = terms[TEXT].str.starts_with("_:") | terms[TEXT].str.starts_with("<<")
     if not local.any():
         return rows, terms
     scope = pl.repeat(0, rows.height, eager=True) if scopes is None else scopes()

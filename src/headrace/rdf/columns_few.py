@@ -1,17 +1,20 @@
 """What a few lines of timed N-Quads say, if all of them are plain statements.
 
-A live stream comes a few lines at a time, with mostly the same terms. Tokens that were plain at a
-place before are known by their texts; to look at the others one by one takes less than to have a
-library look at all of them at once.
+A live stream comes a few lines at a time, with mostly the same terms. Tokens that were plain before
+are known by their texts; to look at the others one by one takes less than to have a library look at
+all of them at once.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from headrace.rdf.columns_terms import (
     DATATYPE_BESIDE_THE_RULE,
@@ -20,21 +23,27 @@ from headrace.rdf.columns_terms import (
     PREDICATE,
     SUBJECT,
 )
-from headrace.rdf.ids import text_id
+from headrace.rdf.ids import text_ids
 from headrace.rdf.options import Limits
 from headrace.rdf.times import microseconds
+
+Ids = npt.NDArray[np.int64]
 
 _FEW: Final = 300_000
 """Of texts with more bytes than these, all tokens are looked at at once."""
 _LONG: Final = 1_000
 """Longer lines are left to others."""
-_MOST_KNOWN: Final = 30_000
-_END: Final = " ."
-_PLAIN: Final = {place: re.compile(pattern) for place, pattern in PLAIN.items()}
+_MOST_KNOWN: Final = 60_000
+_END: Final = " .\n"
+_PLAIN: Final = re.compile(PLAIN[OBJECT])
+"""What may stand anywhere; at other places than the last, not all of it."""
+_BEGINS: Final = {SUBJECT: frozenset("<_"), PREDICATE: frozenset("<")}
+"""What a plain token begins with at a place."""
 _STEMS: Final = set[str]()
 """What plain IRIs have before their last slash: with letters and digits after it, all are plain."""
-_MOST_STEMS: Final = 1_000
-_PLACES: Final = (SUBJECT, PREDICATE, OBJECT)
+_TAILS: Final = set[str]()
+"""What plain literals have after their characters: a language or a datatype."""
+_MOST_SEEN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +51,35 @@ class FewLines:
     """Statements in no graph, a row for each.
 
     Attributes:
-        starts: the bytes at which lines start.
+        sizes: how many bytes each line has.
         times: in microseconds.
         ids: those of subjects, predicates and objects.
-        terms: the text of each id.
+        texts: the text of each id.
+        has_blank_nodes: whether there are some among the terms.
     """
 
-    starts: list[int]
-    times: list[int]
-    ids: dict[str, list[int]]
-    terms: dict[int, str]
+    sizes: Ids
+    times: Ids
+    ids: dict[str, Ids]
+    texts: dict[int, str]
+    has_blank_nodes: bool
 
 
 def few_lines(text: bytes, limits: Limits, seed: int) -> FewLines | None:
     r"""What a text of lines says, if they are few and all of them are plain statements.
 
-    >>> few_lines(b'1\t<x:a> <x:b> "a b" .\n', Limits(), 0).times
+    >>> few_lines(b'1\t<x:a> <x:b> "a b" .\n', Limits(), 0).times.tolist()
     [1000]
     >>> few_lines(b"1\t<x:a> <x:b> <x:c> <x:graph> .\n", Limits(), 0) is None
     True
     """
-    if len(text) > _FEW or not text.isascii() or not text.endswith(b"\n"):
+    if len(text) > _FEW or not text.isascii() or not text.endswith(_END.encode()):
         return None
-    lines = text.decode("ascii").split("\n")
+    lines = text.decode("ascii").split(_END)
     lines.pop()
-    written, subjects, predicates, rests = list[str](), list[str](), list[str](), list[str]()
+    if len(lines) < text.count(b"\n"):  # a line ends otherwise
+        return None
+    written, subjects, predicates, objects = list[str](), list[str](), list[str](), list[str]()
     try:
         # One after the other: thousands of lists at once would wake up the garbage collector.
         for line in lines:
@@ -75,60 +88,90 @@ def few_lines(text: bytes, limits: Limits, seed: int) -> FewLines | None:
             written.append(time)
             subjects.append(subject)
             predicates.append(predicate)
-            rests.append(object_)
+            objects.append(object_)
         times = _times(written)
     except ValueError:  # a line has another shape
         return None
+    sizes = np.fromiter(map(len, lines), np.int64, len(lines)) + len(_END)
     longest = min(_LONG, limits.literal, _LONG if limits.size is None else limits.size)
-    if max(map(len, lines)) > longest or not all(rest.endswith(_END) for rest in rests):
+    if int(sizes.max()) - 1 > longest:
         return None
-    objects = [rest[: -len(_END)] for rest in rests]
-    ids, terms = dict[str, list[int]](), dict[str, int]()
-    for place, column in zip(_PLACES, (subjects, predicates, objects), strict=True):
-        known = _known(place, seed)
-        distinct = set(column)
-        new = distinct.difference(known)  # which looks at these only
-        if not all(_is_plain(token, place) for token in new):
+    columns = {SUBJECT: subjects, PREDICATE: predicates, OBJECT: objects}
+    ids = _ids({*subjects}, {*predicates}, {*objects}, seed)
+    if ids is None:
+        return None
+    texts = {identity: token for token, identity in ids.items()}
+    if len(texts) < len(ids):  # two have the same id, and somebody else says so
+        return None
+    found = {place: _looked_up(ids, column) for place, column in columns.items()}
+    return FewLines(sizes, times, found, texts, any(map(_is_blank_node, texts.values())))
+
+
+def _ids(
+    subjects: set[str], predicates: set[str], objects: set[str], seed: int
+) -> dict[str, int] | None:
+    """The ids of tokens, unless one of them is not plain."""
+    for place, tokens in ((SUBJECT, subjects), (PREDICATE, predicates)):
+        if not {token[:1] for token in tokens} <= _BEGINS[place]:
             return None
-        if len(known) > _MOST_KNOWN:
-            known.clear()
-            new = distinct
-        known.update({token: text_id(token.encode(), seed) for token in new})
-        terms.update({token: known[token] for token in distinct})
-        ids[place] = [known[token] for token in column]
-    texts = {identity: token for token, identity in terms.items()}
-    if len(texts) < len(terms):  # two have the same id, and somebody else says so
+    known, every = _known(seed), subjects | predicates | objects
+    new = every.difference(known)  # which looks at these only
+    if not all(map(_is_plain, new)):
         return None
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    return FewLines(starts[:-1], times, ids, texts)
+    if len(known) > _MOST_KNOWN:
+        known.clear()
+        new = every
+    known.update(zip(new, text_ids([token.encode() for token in new], seed).tolist(), strict=True))
+    return {token: known[token] for token in every}
 
 
-@lru_cache(maxsize=3 * len(_PLACES))
-def _known(_place: str, _seed: int) -> dict[str, int]:
-    """The ids of tokens that were plain at a place, to be filled."""
+def _is_blank_node(token: str) -> bool:
+    return token[0] == "_"
+
+
+def _looked_up(ids: dict[str, int], tokens: Sequence[str]) -> Ids:
+    return np.fromiter(map(ids.__getitem__, tokens), np.int64, len(tokens))
+
+
+@lru_cache(maxsize=3)
+def _known(_seed: int) -> dict[str, int]:
+    """The ids of tokens that were plain, to be filled."""
     return {}
 
 
-def _is_plain(token: str, place: str) -> bool:
-    if place == OBJECT and token.endswith(DATATYPE_BESIDE_THE_RULE):
+def _is_plain(token: str) -> bool:
+    if token.startswith('"'):
+        if token.endswith(DATATYPE_BESIDE_THE_RULE):
+            return False
+        characters, end, tail = token[1:].partition('"')
+        seen, part = _TAILS, end + tail
+        if part in _TAILS and characters.isprintable() and "\\" not in characters:
+            return True
+    else:
+        seen = _STEMS
+        # What ends with letters and digits after a slash, may also have a slash after these.
+        part, _, rest = token.removesuffix(">").removesuffix("/").rpartition("/")
+        if part in _STEMS and rest.isalnum() and token[-1] == ">":
+            return True
+    if _PLAIN.match(token) is None:
         return False
-    stem, slash, rest = token.rpartition("/")
-    if stem in _STEMS and token[0] == "<" and rest[:-1].isalnum() and rest[-1] == ">":
-        return True
-    if _PLAIN[place].match(token) is None:
-        return False
-    if slash and token[0] == "<":
-        if len(_STEMS) > _MOST_STEMS:
-            _STEMS.clear()
-        _STEMS.add(stem)
+    _remember(part, seen)
     return True
 
 
-def _times(tokens: list[str]) -> list[int]:
+def _remember(part: str, seen: set[str]) -> None:
+    """Take note of a part of a plain token, but for a blank node's, which has none."""
+    if part and part[0] in '<"':
+        if len(seen) > _MOST_SEEN:
+            seen.clear()
+        seen.add(part)
+
+
+def _times(tokens: Sequence[str]) -> Ids:
     """The microseconds that tokens stand for.
 
     Raises:
         ValueError: one of them is no time.
     """
     known = {token: microseconds(token) for token in set(tokens)}
-    return [known[token] for token in tokens]
+    return _looked_up(known, tokens)

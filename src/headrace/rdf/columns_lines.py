@@ -5,7 +5,7 @@ Blank nodes still have the labels that the text gives them here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -82,9 +82,15 @@ class Reading:
         Raises:
             DataError: at the first bad line, if nobody is told of them; or two terms have one id.
         """
-        few = few_lines(text, self.options.limits, self.seed)
-        if few is not None:
-            return _few_rows(few)
+        few = self.few(text)
+        return self.rows_of_many(text, first_line) if few is None else few_rows(few)
+
+    def few(self, text: bytes) -> FewLines | None:
+        """What the lines say, if they are few and plain."""
+        return few_lines(text, self.options.limits, self.seed)
+
+    def rows_of_many(self, text: bytes, first_line: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The same as `rows`, however many lines there are, and whatever they say."""
         rows, terms = list[pl.DataFrame](), list[pl.DataFrame]()
         reader = LineReader(Format.N_QUADS, self.options, UNSCOPED)
         first_byte = 0
@@ -101,15 +107,26 @@ class Reading:
         return whole, distinct_terms(pl.concat(terms))
 
 
-def _few_rows(few: FewLines) -> tuple[pl.DataFrame, pl.DataFrame]:
-    columns = {START: few.starts, TIME: few.times, **few.ids}
-    series = [pl.Series(name, np.array(columns[name])) for name in ROWS if name in columns]
-    series.insert(_GRAPH_PLACE, _NO_GRAPH.new_from_index(0, len(few.starts)).alias(GRAPH))
-    ids = np.fromiter(few.terms, np.int64, len(few.terms))
+def few_rows(few: FewLines) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of a few lines, and their terms."""
+    columns = {START: np.cumsum(few.sizes) - few.sizes, TIME: few.times, **few.ids}
+    series = [pl.Series(name, columns[name]) for name in ROWS if name in columns]
+    series.insert(_GRAPH_PLACE, no_graphs(few.times.size))
+    return pl.DataFrame(series), in_id_order(few.texts)
+
+
+def no_graphs(number: int) -> pl.Series:
+    """The column of graphs of so many statements that are in none."""
+    return _NO_GRAPH.new_from_index(0, number).alias(GRAPH)
+
+
+def in_id_order(terms: Mapping[int, str]) -> pl.DataFrame:
+    """Terms in the order of the ids as unsigned numbers."""
+    ids = np.fromiter(terms, np.int64, len(terms))
     order = np.argsort(ids.view(np.uint64))
-    texts = list(few.terms.values())
-    in_order = pl.Series(TEXT, [texts[place] for place in order.tolist()])
-    return pl.DataFrame(series), pl.DataFrame([pl.Series(ID, ids[order]), in_order])
+    texts = list(terms.values())
+    in_order = pl.Series(TEXT, [texts[place] for place in order.tolist()], dtype=pl.String)
+    return pl.DataFrame([pl.Series(ID, ids[order]), in_order])
 
 
 def distinct_terms(terms: pl.DataFrame) -> pl.DataFrame:

@@ -28,7 +28,7 @@ class Format(Enum):
     @property
     def media_type(self) -> str:
         """The type to announce it by."""
-        return next(name for name, known in MEDIA_TYPES.items() if known is self)
+        return _ANNOUNCED[self]
 
 
 EXTENSIONS = {
@@ -71,6 +71,8 @@ MEDIA_TYPES = {
     "application/x-ndjson": Format.NDJSON,
 }
 """The one to announce first; the others are accepted."""
+
+_ANNOUNCED = {form: name for name, form in reversed(MEDIA_TYPES.items())}
 
 
 def format_of_path(path: str | PurePath) -> Format:
