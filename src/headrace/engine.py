@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -108,7 +108,7 @@ class Engine:
         self._templates = Templates()
         self._runner: InlineRunner | None = None
         self._ended = False
-        self._undelivered: deque[tuple[Query, Evaluation]] = deque()
+        self._undelivered: deque[tuple[Query, Iterator[Evaluation]]] = deque()
         self._at_work: Runner | None = None
         self.alerts = Alerts(LOG.warning)
         self._came: Mapping[str, StreamState] = {}
@@ -189,6 +189,7 @@ class Engine:
         if name in self._queries:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
+        self.static.check_services(parsed)
         query = Query(name, parsed, settings or {}, self.remove)
         plan = self._plan(query)
         if self._clock is None:
@@ -458,11 +459,15 @@ class Engine:
     def _deliver(self, reports: Sequence[Report]) -> None:
         for report in reports:
             query = self._queries[report.query]
-            found = evaluations(report, query.parsed.query.form)
-            self._undelivered += ((query, evaluation) for evaluation in found)
+            self._undelivered.append((query, evaluations(report, query.parsed.query.form)))
+        # One by one: many wake up the garbage collector. If a callback raises, the others wait.
         while self._undelivered:
-            query, evaluation = self._undelivered.popleft()
-            query.report(evaluation)  # if a callback raises, the others come with the next step
+            query, found = self._undelivered[0]
+            evaluation = next(found, None)
+            if evaluation is None:
+                self._undelivered.popleft()
+            else:
+                query.report(evaluation)
 
     # -- what has become of it ---------------------------------------------------------------
 

@@ -152,7 +152,9 @@ def test_all_others_are_refused_before_anything_is_looked_up(
 
 
 def test_nothing_is_allowed_unless_configured() -> None:
-    with pytest.raises(RefusedError, match=r"by a prefix of its IRI: http://good\.example/$"):
+    with pytest.raises(
+        RefusedError, match=r"by a prefix of its IRI: --service-allow http://good\.example/$"
+    ):
         EndpointClient(ServiceConfig()).admitted(Iri("http://good.example?key=secret"))
 
 

@@ -73,6 +73,20 @@ def test_an_endpoint_is_left_alone_for_as_long_as_it_asks(
     assert all(each.error is None and each.rows for each in found)
     [alert] = engine.alerts.raised.values()
     assert f"it answers with {code}" in (alert.problem or "")
+    assert alert.absent == 0
+    assert "without the rows of" not in str(alert)
+
+
+def test_an_alert_says_of_how_many_mappings_rows_are_missing(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    engine = opened(refresh="bound", lanes=1)
+    query = engine.register(text_of(endpoint, "[POLICY LRU BUDGET 1]"))
+    endpoint.always = server.status(503, "never", Retry_After="3600")
+    mention(engine, 1, users=2)
+    assert all(each.accuracy == 1 and not each.rows for each in query.results())
+    [alert] = engine.alerts.raised.values()
+    assert "without the rows of 2 mappings that are not known yet" in str(alert)
 
 
 def test_an_endpoint_that_keeps_failing_is_left_alone(

@@ -25,6 +25,13 @@ Asked = Callable[[str], str]
 """A SERVICE of some pattern."""
 
 SHAPES: dict[str, Callable[[Asked], str]] = {
+    "before patterns that share no variable": lambda ask: (
+        f"SELECT ?u ?n ?post {WINDOW} {{ {ask('?u <p:n> ?n')} ?u <p:m> ?some . ?post <p:x> 8 }}"
+    ),
+    "groups by what nothing binds": lambda ask: (
+        f"SELECT ?no (COUNT(*) AS ?k) {WINDOW}"
+        f" {{ ?u <p:m> ?post {ask('?u <p:n> ?n')} }} GROUP BY ?no"
+    ),
     "two services": lambda ask: (
         f"SELECT ?u ?n ?g {WINDOW} {{ ?u <p:m> ?post {ask('?u <p:n> ?n')} {ask('?u <p:g> ?g')} }}"
     ),

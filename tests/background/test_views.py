@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from headrace import Engine, Evaluation
 from headrace.background.config import ServiceConfig
-from headrace.errors import SettingError
+from headrace.errors import QueryError, SettingError
 from headrace.kernel.alerts import Alert
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.memory import QueryMemory, memory_of, recall
@@ -234,12 +235,27 @@ def test_an_endpoint_without_values_is_asked_one_by_one(endpoint: Endpoint) -> N
     assert all(each.error is None for each in query.results())
 
 
-def test_an_endpoint_that_is_not_allowed_is_an_error(endpoint: Endpoint) -> None:
+@pytest.mark.parametrize("budget", ["", "[BUDGET 1]"])
+def test_an_endpoint_that_is_not_allowed_is_refused_with_its_place(
+    endpoint: Endpoint, budget: str
+) -> None:
     engine = opened(ServiceConfig())
-    query = engine.register(text_for(endpoint, "[BUDGET 1]"))
+    text = text_for(endpoint, budget)
+    with pytest.raises(QueryError, match="this endpoint is not allowed") as caught:
+        engine.register(text)
+    assert caught.value.span is not None
+    assert text[caught.value.span.start :].startswith(f"<{endpoint.iri}>")
+    assert "--service-allow" in (caught.value.hint or "")
+    assert not endpoint.seen
+
+
+def test_who_is_silent_goes_on_without_an_endpoint_that_is_not_allowed(endpoint: Endpoint) -> None:
+    engine = opened(ServiceConfig())
+    query = engine.register(text_for(endpoint, "").replace("SERVICE", "SERVICE SILENT"))
     played(engine, endpoint, 2)
-    errors = [each.error for each in query.results()]
-    assert all(error is not None and "not allowed" in error for error in errors)
+    found = query.results()
+    assert found
+    assert all(each.error is None for each in found)
     assert not endpoint.seen
 
 
@@ -578,3 +594,96 @@ def test_an_answer_that_is_too_large_is_asked_for_in_blocks(endpoint: Endpoint) 
     assert [each.error for each in found if each.error is not None] == []
     whole = ["VALUES" not in each.query for each in endpoint.seen]
     assert sum(whole) == 1, "once, and never again"
+
+
+# -- contracts that have several parts -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "contract",
+    ["ACCURACY 0.9", "ACCURACY 0.9 BUDGET 8", "ACCURACY 0.9 BUDGET 8 POLICY LRU",
+     "ACCURACY 0.9 WITHIN 100s"],
+)  # fmt: skip
+def test_a_budget_that_is_enough_is_spent_on_accuracy(endpoint: Endpoint, contract: str) -> None:
+    engine = engine_for(endpoint, block=50)
+    query = engine.register(text_for(endpoint, f"[{contract}]"))
+    stream = engine.stream(STREAM)
+    found: list[Evaluation] = []
+    for second in range(1, 12):
+        for user in range(8):
+            stream.push(f"<u:{user}> <p:mentioned> <post:{second}> .", at=1000 * second)
+        engine.step()
+        found += query.results()
+        for user in range(8):
+            change(endpoint, user, 1000 * second + user)
+    assert len(found) == 10
+    # How long requests take is not known at first.
+    known = found[2:] if "WITHIN" in contract else found
+    assert all(each.accuracy is not None and each.accuracy >= 0.9 for each in known)
+    assert not engine.alerts.raised
+
+
+@pytest.mark.parametrize("policy", ["WBM", "LRU", "RND"])
+def test_who_is_elected_depends_on_no_seed(policy: str) -> None:
+    said = []
+    for seed in (0, 1, 2**63 + 5):
+        asked: list[list[str]] = []
+        with serving(followers()) as endpoint:
+            config = ServiceConfig((endpoint.iri,), ("127.0.0.1",), block=1)
+            OPENED.append(Engine(services=config, seed=seed))
+            query = OPENED[-1].register(text_for(endpoint, f"[POLICY {policy} BUDGET 2]"), name="q")
+
+            def note(
+                _second: int,
+                requests: int,
+                asked: list[list[str]] = asked,
+                endpoint: Endpoint = endpoint,
+            ) -> None:
+                sent = endpoint.seen[len(endpoint.seen) - requests :]
+                asked.append(sorted(each.query for each in sent))
+
+            played(OPENED[-1], endpoint, 8, note)
+            said.append((asked, [(rows_of(each), each.accuracy) for each in query.results()]))
+    assert said[0] == said[1] == said[2]
+    assert any(len(each) == 2 for each in said[0][0])
+
+
+# -- what is sent ---------------------------------------------------------------------------------
+
+
+def test_graphs_inside_a_service_are_those_of_the_endpoint() -> None:
+    with serving() as endpoint:
+        quad = ox.Quad(ox.NamedNode("u:1"), ox.NamedNode("p:n"), ox.Literal(7), ox.NamedNode("g:1"))
+        endpoint.store.add(quad)
+        text = text_for(endpoint, "").replace("{ ?u <p:n> ?n }", "{ GRAPH ?g { ?u <p:n> ?n } }")
+        engine = engine_for(endpoint)
+        query = engine.register(text.replace("SELECT", "SELECT ?g"))
+        stream = engine.stream(STREAM)
+        stream.push("<u:1> <p:mentioned> <post:1> .", at=500)
+        engine.finish()
+        assert query.error is None
+        assert rows_of(next(iter(query.results())))[0][:2] == ("<g:1>", "<u:1>")
+
+
+@pytest.mark.parametrize(
+    ("inside", "problem"),
+    [
+        ("?u <p:n> ?n FILTER(timestamp(?u) > 5)", "timestamp() is about streams"),
+        ("?u <p:n> ?n BIND(STARTTIME() AS ?t)", "STARTTIME() is about streams"),
+        ("{ ?u <p:n> ?n } BEFORE { ?u <p:n> ?k }", "BEFORE is about streams"),
+        ("?u <p:n> ?n SERVICE <http://e/> [BUDGET 2] { ?u <p:k> ?l }", "a budget inside another"),
+    ],
+)
+def test_what_no_endpoint_can_answer_is_refused_with_its_place(
+    endpoint: Endpoint, inside: str, problem: str
+) -> None:
+    text = text_for(endpoint, "").replace("{ ?u <p:n> ?n }", f"{{ {inside} }}")
+    with pytest.raises(QueryError, match=re.escape(problem)) as caught:
+        engine_for(endpoint).register(text)
+    assert caught.value.line == 1
+    assert caught.value.hint
+
+
+def test_what_an_endpoint_asks_is_not_ours_to_allow(endpoint: Endpoint) -> None:
+    inside = "{ ?u <p:n> ?n SERVICE <http://other.example/> { ?n <p:k> ?k } }"
+    engine_for(endpoint).register(text_for(endpoint, "").replace("{ ?u <p:n> ?n }", inside))

@@ -197,7 +197,7 @@ class EndpointClient:
             raise RefusedError(
                 endpoint.value,
                 "this endpoint is not allowed",
-                hint=f"allow it by a prefix of its IRI: {replace(url, query=None)}",
+                hint=f"allow it by a prefix of its IRI: --service-allow {replace(url, query=None)}",
             )
         return url
 
@@ -270,7 +270,7 @@ class EndpointClient:
             request = self._request(url, text)
             response = self._http.send(request, stream=True)
         except PrivateAddressError as error:
-            hint = "allow the address itself, if this is meant (private)"
+            hint = "if this is meant, allow the address itself: --service-private ADDRESS"
             raise RefusedError(str(url), str(error), hint=hint) from None
         except AddressError as error:
             hint = "is the name of its host right?"

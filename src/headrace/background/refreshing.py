@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import Variable
@@ -24,16 +25,19 @@ from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
 from headrace.errors import DataError
+from headrace.freshness.scores import Ints
 from headrace.kernel.columns import column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import InstantError
 from headrace.kernel.fetching import Filling, Habits, Reply
 from headrace.kernel.values import KIND, Kind
+from headrace.rdf.ids import text_ids
 from headrace.rdf.scopes import UNSCOPED, Scope
 from headrace.rdf.terms import Iri, Term
 from headrace.results.table import Row, Table
 
 _MILLION: Final = 1_000_000
+_PRIME: Final = 0x9E3779B97F4A7C15
 _NOT_UNDERSTOOD: Final = range(400, 500)
 _LATE: Final = "it did not answer in time"
 
@@ -131,6 +135,14 @@ class Fetcher:
         if len(table.rows) >= most:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
+
+    def identities(self, keys: pl.DataFrame) -> Ints:
+        """A number for each key that its terms make; ids would do, but for the seed in them."""
+        found = np.zeros(keys.height, np.uint64)
+        for texts in self._dictionary.texts_of(keys.get_columns()):
+            own = text_ids([(each or "").encode() for each in texts.to_list()], 0)
+            found = found * np.uint64(_PRIME) + own.astype(np.uint64)
+        return found.astype(np.int64)
 
     def without_blank_nodes(self, rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         """Some columns of rows, with the same number in the place of every blank node."""

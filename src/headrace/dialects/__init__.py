@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from headrace.algebra.query import Query
@@ -41,13 +41,14 @@ MAX_ALGEBRA_DEPTH: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A query with what is known of its text: its dialect, its profile, and remarks about it."""
+    """A query with what is known of its text: dialect, profile, remarks about it, and prefixes."""
 
     query: Query
     dialect: str
     profile: Profile
     source: Source
     notes: tuple[Note, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse(
@@ -86,7 +87,8 @@ def parse(
         raise TooLargeError(
             f"the query needs more than {MAX_ALGEBRA_DEPTH} steps one after the other", source
         )
-    return Parsed(query, chosen, profile, source, tuple(translator.notes))
+    notes = tuple(translator.notes)
+    return Parsed(query, chosen, profile, source, notes, translator.prefixes)
 
 
 def _known(dialect: str) -> str:

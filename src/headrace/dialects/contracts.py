@@ -8,8 +8,9 @@ from typing import Final
 from headrace.algebra.operators import Budget
 from headrace.errors import SettingError, listing
 
-POLICIES: Final = ("WBM", "LRU", "RND", "WST", "BST", "WBM*", "GNR")
-"""Some of them are bounds for experiments, and refused when a query is planned."""
+USABLE: Final = ("WBM", "LRU", "RND", "GNR")
+POLICIES: Final = (*USABLE, "WST", "BST", "WBM*")
+"""The others are bounds for experiments, and refused when a query is planned."""
 SERVICE: Final = "service."
 KEYS: Final = tuple(f"{SERVICE}{name}" for name in ("accuracy", "within", "policy", "budget"))
 
@@ -28,7 +29,9 @@ def budget_of(settings: Mapping[str, str], duration: Mapping[str, int]) -> Budge
     if accuracy is None and within is None and policy is None and requests is None:
         return None
     if policy is not None and policy.upper() not in POLICIES:
-        raise SettingError(f"'{KEYS[2]}' is {listing(POLICIES)}, not '{policy}'")
+        raise SettingError(f"'{KEYS[2]}' is {listing(USABLE)}, not '{policy}'")
+    if duration.get(KEYS[1]) == 0:
+        raise SettingError(f"'{KEYS[1]}' is zero, and nothing is answered in no time")
     return Budget(
         None if accuracy is None else _share(accuracy),
         duration.get(KEYS[1]),

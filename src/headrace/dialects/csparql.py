@@ -50,6 +50,8 @@ class CSparql(ContinuousTranslator):
     def graph(self, name: Node, group: Tree[Token]) -> Operator:
         """GRAPH reads a stream's window by its name; a variable ranges over those too."""
         target, pattern = self.name(name), self.group(group)
+        if self.in_service:
+            return Graph(target, pattern)
         if any(window.name == target for window in self.windows):
             return Window(target, pattern)
         if isinstance(target, Variable) and self.windows:

@@ -86,7 +86,9 @@ def syntax_error(
     clause = foreign(place)
     if clause is not None:
         return UnsupportedError(f"{clause} not supported", source, place.span)
-    problem = f"expected {wording(wanted)}, found '{shortened(token)}'"
+    is_share = before is not None and before.upper() == "ACCURACY" and wanted == {"NUMBER"}
+    words = "a number from 0 to 1" if is_share else wording(wanted)
+    problem = f"expected {words}, found '{shortened(token)}'"
     suggestion = _suggestion(token, wanted)
     if suggestion is not None:
         return QuerySyntaxError(f"{problem}; did you mean '{suggestion}'?", source, place.span)

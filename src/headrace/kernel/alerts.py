@@ -18,6 +18,7 @@ class Alert:
         at: the instant, in microseconds.
         problem: why it is not met; None if it is met again.
         accuracy: of the answer, as estimated.
+        absent: how many mappings of its windows are not in the view, so that rows are missing.
     """
 
     query: str
@@ -25,6 +26,7 @@ class Alert:
     at: int
     problem: str | None
     accuracy: float
+    absent: int = 0
 
     def __str__(self) -> str:
         """What a log says."""
@@ -32,8 +34,16 @@ class Alert:
             return f"'{self.query}' meets its contract with <{self.endpoint}> again"
         return (
             f"'{self.query}' cannot meet its contract with <{self.endpoint}>: {self.problem}; "
-            f"its answers go on, estimated to be {self.accuracy:.0%} accurate"
+            f"its answers go on, {self._quality}"
         )
+
+    @property
+    def _quality(self) -> str:
+        right = f"estimated to be {self.accuracy:.0%} accurate"
+        if not self.absent:
+            return right
+        mappings = "1 mapping" if self.absent == 1 else f"{self.absent} mappings"
+        return f"without the rows of {mappings} that are not known yet; of the others, {right}"
 
 
 class Alerts:
@@ -58,7 +68,8 @@ class Alerts:
                     self._tell(Alert(query, alert.endpoint, standing.at, None, standing.accuracy))
             for endpoint, problem in standing.alerts.items():
                 if (query, endpoint) not in self.raised:
-                    alert = Alert(query, endpoint, standing.at, problem, standing.accuracy)
+                    told = standing.at, problem, standing.accuracy, standing.absent
+                    alert = Alert(query, endpoint, *told)
                     self.raised[query, endpoint] = alert
                     self._tell(alert)
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Service
+from headrace.freshness.scores import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,9 @@ class Fetch(Protocol):
 
     def everything(self, service: Service, scope: str, within: float | None) -> Filling:
         """All solutions; asked for once for each scope, and waited for so many seconds."""
+
+    def identities(self, keys: pl.DataFrame) -> Ints:
+        """A number for each key that tells it from any other, in this process and in any other."""
 
     def without_blank_nodes(self, rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         """Some columns of rows, with the same number in the place of every blank node."""

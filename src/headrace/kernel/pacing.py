@@ -13,6 +13,8 @@ _NEW: Final = 0.25
 """How much the latest request or evaluation counts."""
 _CAUTION: Final = 2.0
 """So many mean deviations longer than the mean a request is expected to take."""
+_PLENTY: Final = 10.0
+"""So many requests one after the other must fit for another round of them."""
 _LONGER: Final = 4.0
 """The same of what an evaluation takes besides."""
 _UNKNOWN: Final = 0.25
@@ -104,6 +106,14 @@ class Pacing:
             return 0
         self.starved = 0
         return 1
+
+    def has_time(self, left: float) -> bool:
+        """Whether there is time enough for another round of requests, whatever they take.
+
+        >>> Pacing(mean=0.05, deviation=0.01).has_time(0.2), Pacing().has_time(0.2)
+        (False, False)
+        """
+        return self.mean is not None and left > _PLENTY * (self.mean + _CAUTION * self.deviation)
 
     def state(self) -> dict[str, Any]:
         """What another process needs to go on."""

@@ -16,8 +16,9 @@ from headrace.kernel.columns import CHANCE, INSTANT, column
 from headrace.kernel.data import WindowContents
 from headrace.kernel.fetching import Fetch
 from headrace.kernel.instants import Instants
+from headrace.kernel.needed import Used
 from headrace.kernel.solutions import Solutions, together
-from headrace.kernel.view import RemoteView, Used
+from headrace.kernel.view import RemoteView
 from headrace.planning.contracts import Contract
 
 MILLION: Final = 1_000_000
@@ -36,6 +37,7 @@ class Contracted:
         missing: how many mappings were in a window but not in the view so far.
         mappings: how many there are in its views.
         alerts: why its contract is not met, by endpoint; none if it is.
+        absent: how many mappings were in a window but not in the view in this evaluation.
     """
 
     at: int = 0
@@ -45,6 +47,7 @@ class Contracted:
     missing: int = 0
     mappings: int = 0
     alerts: Mapping[str, str] = field(default_factory=dict)
+    absent: int = 0
 
 
 class Remote:
@@ -125,6 +128,7 @@ class Remote:
             sum(view.counts.missing for view in views),
             sum(len(view) for view in views),
             alerts,
+            sum(view.absent for view in views),
         )
 
     def _accuracy(self, found: Solutions) -> float:
@@ -191,7 +195,7 @@ def annotated(found: Solutions, keys: Sequence[Sequence[Variable]]) -> Solutions
     for name in found.chances:
         least = frame.select(pl.lit(MILLION).alias(name)).to_series()
         for group in keys:
-            by = [INSTANT, *map(column, group)]
+            by = [INSTANT, *_bound(frame, group)]
             product = _once(found.frame, name, by).select(_product(name).over(by)).to_series()
             least = pl.select(pl.min_horizontal(least, product).alias(name)).to_series()
         frame = frame.with_columns(least)
@@ -202,8 +206,8 @@ def with_chances(made: Solutions, found: Solutions, keys: Sequence[Variable]) ->
     """Groups with the chance that all remote data of their solutions are fresh."""
     if not found.chances:
         return made
-    names = [INSTANT, *map(column, keys)] if made.keyed else [*map(column, keys)]
     rows = found.frame
+    names = [INSTANT, *_bound(rows, keys)] if made.keyed else _bound(rows, keys)
     for each in found.chances:
         rows = _once(rows, each, names)
     whole = [_product(each) for each in found.chances]
@@ -212,6 +216,11 @@ def with_chances(made: Solutions, found: Solutions, keys: Sequence[Variable]) ->
     chances = rows.group_by(names).agg(whole)
     frame = made.frame.join(chances, on=names, how="left", nulls_equal=True, maintain_order="left")
     return made.with_frame(frame)
+
+
+def _bound(frame: pl.DataFrame, keys: Sequence[Variable]) -> list[str]:
+    """The columns of keys: what no solution binds has none, and tells no groups apart."""
+    return [name for name in map(column, keys) if name in frame.columns]
 
 
 def _product(name: str) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Final
@@ -17,67 +17,19 @@ from headrace.freshness.policies import Proposer
 from headrace.freshness.rates import Evidence
 from headrace.freshness.scores import Ints
 from headrace.freshness.view import LocalView
-from headrace.kernel.columns import CHANCE, OBJECT, SUBJECT, TIME, column
-from headrace.kernel.data import WindowContents
+from headrace.kernel.columns import CHANCE, column
 from headrace.kernel.fetching import Fetch, Habits, Reply
+from headrace.kernel.needed import Used
 from headrace.kernel.pacing import Pacing
-from headrace.kernel.solutions import Solutions
 from headrace.planning.contracts import Contract
 from headrace.rdf.terms import Iri
 
 PLACE: Final = "place"
-_WEIGHT: Final = "weight"
-_ENTERED: Final = "entered"
 _MILLION: Final = 1_000_000
 _SLIDES: Final = 10
 """In so many slides of its window a mapping changes once, while nothing is known of it."""
-_PRIME: Final = 0x9E3779B97F4A7C15
+_IDENTITY: Final = "identity"
 _LEAST: Final = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """The keys that an evaluation needs.
-
-    Attributes:
-        keys: a column of ids for each variable of the key; each row once.
-        weight: in how many solutions each is.
-        entered: when the newest element in a window happened that has it.
-    """
-
-    keys: pl.DataFrame
-    weight: Ints
-    entered: Ints
-
-    @classmethod
-    def of(
-        cls, names: list[str], solutions: Solutions, windows: Sequence[WindowContents], now: int
-    ) -> Used:
-        """The keys of some solutions over what windows hold."""
-        counted = solutions.frame.group_by(names, maintain_order=True).len(name=_WEIGHT)
-        entered = [_entered(counted[name], windows, now) for name in names]
-        times = pl.DataFrame(entered).min_horizontal() if entered else pl.Series([], dtype=pl.Int64)
-        return cls(
-            counted.select(names),
-            counted[_WEIGHT].cast(pl.Int64).to_numpy(),
-            np.array(times.to_numpy(), np.int64),
-        )
-
-
-def _entered(ids: pl.Series, windows: Sequence[WindowContents], now: int) -> pl.Series:
-    """When the newest statement happened that has each of some terms; now, if none has."""
-    wanted = ids.to_frame(PLACE)
-    seen = [
-        window.quads.frame.select(pl.col(part).alias(PLACE), TIME)
-        for window in windows
-        for part in (SUBJECT, OBJECT)
-    ]
-    if not seen:
-        return pl.Series(ids.name, np.full(ids.len(), now), pl.Int64)
-    latest = pl.concat(seen).join(wanted.unique(), on=PLACE, how="semi")
-    latest = latest.filter(pl.col(TIME) <= now).group_by(PLACE).agg(pl.col(TIME).max())
-    found = wanted.join(latest, on=PLACE, how="left", maintain_order="left")
-    return found[TIME].fill_null(now).alias(ids.name)
 
 
 @dataclass(slots=True)
@@ -111,6 +63,7 @@ class RemoteView:
         self.first = True
         self.asked = False
         self.asked_for = 0
+        self.absent = 0
         self.turns = 1
         self.waited = 0.0
         self.just_asked = np.zeros(0, np.int64)
@@ -131,7 +84,7 @@ class RemoteView:
 
     def begin(self) -> None:
         """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
-        self.problem, self.asked, self.asked_for = None, False, 0
+        self.problem, self.asked, self.asked_for, self.absent = None, False, 0, 0
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
@@ -146,11 +99,12 @@ class RemoteView:
         habits = fetch.habits(self.contract.service)
         self.asked, self.turns = True, turns
         if habits.refused is not None:
-            self.problem = habits.refused
+            self.problem, self.absent = habits.refused, used.keys.height
             return self._silent(used.keys)
         if self.local is None:
             expected = habits.expected or _SLIDES * self.contract.window.slide
             self.local = LocalView(expected=expected)
+        used = used.ordered(fetch.identities(used.keys))
         before = self.counts.requests
         self._fill(now, fetch, habits)
         if not self.first:  # what fills the view at the start is not refreshed
@@ -160,14 +114,18 @@ class RemoteView:
         placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
         here = placed[PLACE].is_not_null().to_numpy()
         places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
-        self.counts.missing += int(np.count_nonzero(~here))
+        self.absent = int(np.count_nonzero(~here))
+        self.counts.missing += self.absent
+        again = False
         while True:
             left = max(0, budget - self.asked_for)
-            chosen = self._elected(places, used.weight[here], used.entered[here], now, left)
+            kept = used.weight[here], used.entered[here]
+            chosen = self._elected(places, *kept, now, left, again=again)
             if chosen.size:
                 self._refresh(chosen, now, fetch)
-            if chosen.size == 0 or not self.contract.wants_only_accuracy:
+            if chosen.size == 0 or not self._may_ask_again(fetch):
                 break  # else what was learned may have changed the estimate
+            again, budget = True, self._budget(fetch, habits, used.keys.height)
         self.first = False
         self._make_room(0, used, habits)
         return self._found(used, now)
@@ -214,7 +172,7 @@ class RemoteView:
         elif filling.rows is not None:
             self.filled_at, self.whole = now, True
             keys = filling.rows.select(self.names).unique(maintain_order=True)
-            self._add(keys, now)
+            self._add(keys, now, fetch)
             self._put(filling.rows)
 
     def _within(self, fetch: Fetch) -> float | None:
@@ -235,6 +193,13 @@ class RemoteView:
             allowed = min(allowed, self.asked_for + self.pacing.budget(left, habits.lanes))
         return allowed
 
+    def _may_ask_again(self, fetch: Fetch) -> bool:
+        """Whether more may be asked for, if what was asked for was not enough."""
+        if self.contract.limits.accuracy is None:
+            return False
+        left = self._within(fetch)
+        return left is None or self.pacing.has_time(left)
+
     def _fetch_missing(
         self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int
     ) -> None:
@@ -248,7 +213,7 @@ class RemoteView:
         if self.whole:
             assert self.filled_at is not None, "it is whole since then"
             self._make_room(missing.height, used, habits)
-            self._add(missing, self.filled_at)
+            self._add(missing, self.filled_at, fetch)
             if not self.first:  # they were asked for then, and not now
                 self.just_asked = self.just_asked[: -missing.height]
             return
@@ -258,11 +223,20 @@ class RemoteView:
         reply = self._asked(asked, fetch)
         taken = asked.filter(pl.Series(reply.answered, dtype=pl.Boolean))
         self._make_room(taken.height, used, habits)
-        self._add(taken, now)
+        self._add(taken, now, fetch)
         self._put(reply.rows.join(taken, on=self.names, how="semi", maintain_order="left"))
 
-    def _elected(self, places: Ints, weight: Ints, entered: Ints, now: int, budget: int) -> Ints:
-        """The places that are refreshed."""
+    def _elected(
+        self,
+        places: Ints,
+        weight: Ints,
+        entered: Ints,
+        now: int,
+        budget: int,
+        *,
+        again: bool = False,
+    ) -> Ints:
+        """The places that are refreshed; if again, because it was not accurate enough."""
         local, contract = self._local, self.contract
         if self.problem is not None or budget == 0:
             return np.zeros(0, np.int64)
@@ -277,19 +251,28 @@ class RemoteView:
             weight, entered = np.ones(places.size, np.int64), np.full(places.size, now, np.int64)
         candidates = local.candidates(places, entered, weight)
         chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
-        if contract.wants_only_accuracy and contract.beside > 1:
-            # Which of them are in rows is for the other services to say: so each has to do.
-            chances = local.probably_fresh(places, now)
-            chosen = np.flatnonzero((chances < contract.aim) & np.isin(places, used))
-        elif contract.wants_only_accuracy:
-            # What the ranker leaves out is asked for too, the least certain first, if need be.
-            rest = np.setdiff1d(np.flatnonzero(np.isin(places, used)), chosen)
-            chances = local.probably_fresh(places[rest], now)
-            chosen = np.concatenate([chosen, rest[np.argsort(chances, kind="stable")]])
-            chosen = chosen[: self._enough(used, weights, places[chosen], now)]
-        else:
+        if not contract.wants_only_accuracy and not again:
             local.spared(unused=chosen.size < budget)
+        if contract.limits.accuracy is not None:
+            chosen = self._accurate(chosen, places, used, weights, now)[:budget]
         return places[chosen]
+
+    def _accurate(self, chosen: Ints, places: Ints, used: Ints, weights: Ints, now: int) -> Ints:
+        """What the ranker has chosen, and what it has left out as far as accuracy takes it.
+
+        The least certain go first. Where only accuracy is asked for, not even all that the ranker
+        has chosen is needed.
+        """
+        contract, chances = self.contract, self._local.probably_fresh(places, now)
+        sure = chosen[:0] if contract.wants_only_accuracy else chosen
+        needed = np.flatnonzero(np.isin(places, used))
+        if contract.beside > 1:
+            # Which of them are in rows is for the other services to say: so each has to do.
+            rest = np.setdiff1d(needed[chances[needed] < contract.aim], sure)
+            return np.concatenate([sure, rest[np.argsort(chances[rest], kind="stable")]])
+        rest = np.setdiff1d(needed, chosen)
+        every = np.concatenate([chosen, rest[np.argsort(chances[rest], kind="stable")]])
+        return every[: max(sure.size, self._enough(used, weights, places[every], now))]
 
     def _enough(self, used: Ints, weight: Ints, chosen: Ints, now: int) -> int:
         """How many of the chosen make an answer accurate enough.
@@ -376,11 +359,11 @@ class RemoteView:
         assert self.local is not None, "the first evaluation makes it"
         return self.local
 
-    def _add(self, keys: pl.DataFrame, at: int) -> None:
+    def _add(self, keys: pl.DataFrame, at: int, fetch: Fetch) -> None:
         """Take in new keys, whose rows follow."""
         numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
         self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
-        added = identities(keys)
+        added = fetch.identities(keys)
         self._local.add(added, at)
         self.just_asked = np.concatenate([self.just_asked, added])
 
@@ -410,7 +393,8 @@ class RemoteView:
             return
         needed = self.known.join(used.keys, on=self.names, how="semi")[PLACE].to_numpy()
         others = np.setdiff1d(np.arange(len(self)), needed)
-        oldest = others[np.argsort(self._local.refreshed[others], kind="stable")]
+        local = self._local
+        oldest = others[np.lexsort((local.identity[others], local.refreshed[others]))]
         sizes = np.bincount(self.rows[PLACE].to_numpy(), minlength=len(self))[oldest]
         enough = int(np.searchsorted(np.cumsum(sizes), more)) + 1 if more > 0 else 0
         oldest = oldest[: max(over, enough, 0)]
@@ -434,6 +418,7 @@ class RemoteView:
             return {}
         local = self.local
         mappings = self.known.with_columns(
+            pl.Series(_IDENTITY, local.identity),
             pl.Series("best before", local.best_before),
             pl.Series("refreshed", local.refreshed),
             pl.Series("declared", local.declared),
@@ -457,13 +442,15 @@ class RemoteView:
         [state] = frames["state"].rows(named=True)
         self.known = mappings.select(*self.names, PLACE)
         self.rows = frames["rows"].select(PLACE, *self.columns)
+        if _IDENTITY not in mappings.columns:  # an older version told them by their ids
+            mappings = mappings.with_columns(mappings[PLACE].alias(_IDENTITY))
         self.filled_at, self.whole = state["filled"], state["whole"]
         self.first = False
         self.counts = Counts(state["requests"], state["refreshed"], state["missing"])
         self.pacing = Pacing.recalled(state)
         self.local = LocalView(
             expected=state["expected"],
-            identity=identities(self.known.select(self.names)),
+            identity=mappings[_IDENTITY].to_numpy().copy(),
             best_before=mappings["best before"].to_numpy().copy(),
             refreshed=mappings["refreshed"].to_numpy().copy(),
             declared=mappings["declared"].to_numpy().copy(),
@@ -482,11 +469,3 @@ class RemoteView:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def identities(keys: pl.DataFrame) -> Ints:
-    """What tells keys from each other, in this process and in any other."""
-    found = np.zeros(keys.height, np.uint64)
-    for name in keys.columns:
-        found = found * np.uint64(_PRIME) + keys[name].to_numpy().astype(np.uint64)
-    return found.astype(np.int64)

@@ -55,6 +55,9 @@ class ExpressionTranslator(TermTranslator, ABC):
     in_exists: bool = False
     """Whether what is read stands in EXISTS, which sees the variables around it."""
 
+    in_service: bool = False
+    """Whether what is read is for a remote endpoint, which has graphs of its own and no streams."""
+
     @abstractmethod
     def group(self, tree: Tree[Token]) -> Operator:
         """Translate a group graph pattern."""

@@ -42,7 +42,7 @@ from headrace.algebra.paths import (
     ZeroOrOne,
 )
 from headrace.algebra.scope import possible
-from headrace.dialects.contracts import POLICIES
+from headrace.dialects.contracts import POLICIES, USABLE
 from headrace.dialects.translate.expressions import ExpressionTranslator
 from headrace.dialects.translate.trees import (
     Node,
@@ -204,8 +204,9 @@ class PatternTranslator(ExpressionTranslator):
         name, inner = (node for node in present(tree) if not _is(node, "silent", "budget"))
         said = subtree(tree, "budget")
         budget, self.default_budget = self.default_budget, None  # what is inside is not ours
+        around, self.in_service = self.in_service, True
         asked = self.group(as_tree(inner))
-        self.default_budget = budget
+        self.default_budget, self.in_service = budget, around
         return Service(
             self.name(name),
             asked,
@@ -231,11 +232,18 @@ class PatternTranslator(ExpressionTranslator):
             )
         if policy is not None and str(policy).upper() + policy_star not in POLICIES:
             raise self.wrong(
-                f"unknown policy '{policy}'", policy, f"policies are {', '.join(POLICIES)}"
+                f"unknown policy '{policy}'", policy, f"policies are {', '.join(USABLE)}"
+            )
+        within = self.duration(as_tree(parts["within"])) if "within" in parts else None
+        if within == 0:
+            raise self.wrong(
+                "nothing is answered WITHIN no time",
+                parts["within"],
+                "give it a length, such as 2s; BUDGET 0 sends no requests",
             )
         return Budget(
             None if accuracy is None else float(str(accuracy)),
-            self.duration(as_tree(parts["within"])) if "within" in parts else None,
+            within,
             None if policy is None else str(policy).upper() + policy_star,
             None if requests is None else self.natural(as_token(requests), "BUDGET"),
         )
