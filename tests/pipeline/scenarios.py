@@ -208,7 +208,7 @@ class Deployed:
             [
                 RejectedElement(names[stream], time and element_of(time, quads), reason)
                 for told in self.told
-                for stream, reason, time, quads in told.rejected.iter_rows()
+                for stream, reason, time, quads, _ in told.rejected.iter_rows()
                 if stream in names
             ],
             {

@@ -113,6 +113,13 @@ def check(suffix: str, tmp_path: Path, runner: RunnerKind, partitions: int) -> N
     rows = {int(place.removeprefix(f"{path}:").split(":")[0]) for place in places}
     assert rows == {line for name, line in found.bad if name != "far in the future"}
     assert len(rejected) == len(found.bad)
+    for each in rejected:
+        if "time" not in each:
+            row = int(each["reason"].removeprefix(f"{path}:").split(":")[0])
+            line = found.mixed[row - 1]
+            shown = line[:65_536].decode(errors="backslashreplace")
+            cut = "" if len(line) <= 65_536 else f"… ({len(line):,} bytes)"
+            assert each["text"] == shown + cut
 
 
 @pytest.mark.parametrize("partitions", [1, 2])

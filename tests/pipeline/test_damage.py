@@ -349,6 +349,7 @@ def test_doctor_on_what_is_no_checkpoint_and_on_one_in_use(run: Stopped, tmp_pat
     assert "it is no checkpoint, or has lost it" in said(tmp_path)[1]
     open_deployment(tmp_path / "new").close()
     assert said(tmp_path / "new")[0] == 0
+    assert "there is one in it" in said(tmp_path)[1]
     with open_deployment(run.place.checkpoint):
         assert "a run is at work here" in said(run.place.checkpoint)[1]
         with pytest.raises(SettingError, match="in use by a run"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -155,13 +154,11 @@ BAD = [
     ("syntax", "text", "problem"), BAD, ids=[f"{each[0]}-{n}" for n, each in enumerate(BAD)]
 )
 def test_malformed_answers_say_what_is_wrong(syntax: ResultFormat, text: str, problem: str) -> None:
-    before = time.monotonic()
     with pytest.raises(DataError) as caught:
         read_result(text, syntax, name="answer")
     assert problem in str(caught.value)
     assert str(caught.value).startswith("answer")
     assert len(str(caught.value)) < 300
-    assert time.monotonic() - before < 1
 
 
 @pytest.mark.parametrize("syntax", [JSON, XML, CSV, TSV])

@@ -51,9 +51,12 @@ def test_columns_give_the_same_lines() -> None:
             "reason": [each.reason for each in REJECTED],
             "time": [1_500, None],
             "quads": [quads, None],
+            "text": pl.Series([None, None], dtype=pl.String),
         }
     )
     assert list(rejected_lines_of(rejected)) == list(rejected_lines(REJECTED))
+    told = rejected.with_columns(pl.Series("text", [None, "never\t<x:a>"]))
+    assert json.loads(list(rejected_lines_of(told))[1])["text"] == "never\t<x:a>"
 
 
 def test_a_file_of_them_has_marks(tmp_path: Path) -> None:

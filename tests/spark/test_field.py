@@ -90,7 +90,9 @@ def reported(experiment: str) -> tuple[Benchmark, list[str]]:
 
 @needs_data("yabench-streams")
 @pytest.mark.parametrize(("pieces", "partitions"), matrix((10, 4)))
-@pytest.mark.parametrize("experiment", ["E1_medium", "E3_small"])
+@pytest.mark.parametrize(
+    "experiment", [pytest.param("E1_medium", marks=pytest.mark.long), "E3_small"]
+)
 def test_stations(
     experiment: str, pieces: int, partitions: int, spark: SparkSession, tmp_path: Path
 ) -> None:

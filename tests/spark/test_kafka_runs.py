@@ -114,7 +114,9 @@ def test_a_topic_gives_what_its_elements_give_in_a_file(
         assert by_query(out) == by_query(expected)
     assert "<s>: 302 elements, 0 late, 2 rejected" in said.stderr
     offset = 300 // partitions
-    reasons = [json.loads(line)["reason"] for line in lines_of(rejected)]
+    told = [json.loads(line) for line in lines_of(rejected)]
+    assert {each["text"] for each in told} == {"bad\n", "<x:a> <x:b> <x:c> ."}
+    reasons = [each["reason"] for each in told]
     assert {reason.split(":")[0] for reason in reasons} == {
         f"{topic}/0@{offset + 1}",
         f"{topic}/0@{offset + 2}",

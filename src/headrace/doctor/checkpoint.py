@@ -202,7 +202,9 @@ def _set_aside(layout: Layout, path: Path) -> None:
 def _identity(layout: Layout) -> Finding:
     if not layout.identity.exists():
         problem = f"{layout.directory} has no {IDENTITY}: it is no checkpoint, or has lost it"
-        return Finding("identity", Status.FAIL, problem, ANEW)
+        below = sorted(layout.directory.glob(f"*/{IDENTITY}"))
+        advice = f"there is one in it: look at {below[0].parent}" if below else ANEW
+        return Finding("identity", Status.FAIL, problem, advice)
     try:
         found = read_identity(layout.identity)
     except MachineError as error:

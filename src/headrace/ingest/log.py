@@ -135,18 +135,27 @@ class IngestLog:
         with self._guard:
             return tuple(self._ids)
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Sequence[Record], *, urgent: bool = False) -> Sequence[bytes]:
         """Put records on disk, all of them or none; they are there when this returns.
+
+        Args:
+            records: what to write.
+            urgent: whether they may go beyond the quota by the size of a segment: what lets time
+                go on must come in, or what is there would never have been read for good.
+
+        Returns:
+            The lines that they have become.
 
         Raises:
             LogFull: they would exceed the quota.
             MachineError: the disk is full or broken.
         """
         if not records:
-            return
-        text = b"".join(record.line() for record in records)
+            return ()
+        lines = [record.line() for record in records]
+        text = b"".join(lines)
         with self._guard:
-            self._admit(len(text))
+            self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
                 if self._end >= self._segment:
                     self._begin_segment()
@@ -154,11 +163,12 @@ class IngestLog:
             self._end += len(text)
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
+        return lines
 
-    def _admit(self, more: int) -> None:
+    def _admit(self, more: int, beyond: int) -> None:
         if self._closed:
             raise MachineError(f"the ingest log {self.directory} is closed; open it again")
-        if self._quota is not None and self._size + more > self._quota:
+        if self._quota is not None and self._size + more > self._quota + beyond:
             raise LogFull(
                 f"the ingest log {self.directory} has {self._size:,} bytes, "
                 f"and {more:,} more would exceed its quota of {self._quota:,}"

@@ -83,7 +83,7 @@ class Batches:
     def _open(self) -> list[str]:
         """Take up what was committed last, and publish it if that may not have been done."""
         last = latest(self.layout)
-        if last.batch >= 0 and not last.streams:
+        if last.batch >= 0 and last == Manifest(last.batch):  # no batch leaves so little
             raise MachineError(f"{self.layout.manifests} has no manifest of batch {last.batch}")
         before = self._before(last)
         self._recent = [each for each in (before, last) if each is not None and each.batch >= 0]

@@ -48,6 +48,8 @@ from headrace.reasoning.tables import Tables
 
 _NEWLINE: Final = ord("\n")
 _OF: Final = {PLACE: POSITION}
+_MOST_SHOWN: Final = 65_536
+"""So many bytes of what could not be read are told."""
 
 
 @dataclass(frozen=True)
@@ -177,13 +179,27 @@ def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, 
         options=ReadOptions(base=piece.base, limits=ELEMENT_LIMITS if in_lines else FILE_LIMITS),
         on_error=problems.append,
     )
-    return shaped(read, problems, decoding)
+    lines = data.split(b"\n") if problems and in_lines else []
+    texts = [_line(lines, each.line) for each in problems]
+    return shaped(read, list(zip(problems, texts, strict=True)), decoding)
+
+
+def _line(lines: Sequence[bytes], number: int | None) -> bytes | None:
+    return lines[number - 1] if number is not None and number <= len(lines) else None
 
 
 def shaped(
-    read: TimedColumns, problems: Sequence[DataError], decoding: Decoding
+    read: TimedColumns,
+    problems: Sequence[tuple[DataError, bytes | None]],
+    decoding: Decoding,
 ) -> tuple[Columns, bool]:
-    """Columns with what queries may ask for only, and whether that is everything."""
+    """Columns with what queries may ask for only, and whether that is everything.
+
+    Args:
+        read: what was read.
+        problems: what could not be, with its text if it has one of its own.
+        decoding: what queries may ask for.
+    """
     elements, statements, terms = read.elements, read.statements, read.terms
     if decoding.asserts_quoted:
         statements, terms = _asserted(read, decoding.seed)
@@ -214,7 +230,9 @@ def shaped(
         )
     terms = in_id_order(terms)
     valued = pl.DataFrame([terms[ID], terms[TEXT], *values(terms[TEXT])])
-    bad = [(each.name, each.line, each.column, each.problem) for each in problems]
+    bad = [
+        (each.name, each.line, each.column, each.problem, _shown(text)) for each, text in problems
+    ]
     return (
         Columns(
             pl.DataFrame([elements[name] for name in ELEMENTS]),
@@ -224,6 +242,14 @@ def shaped(
         ),
         kept,
     )
+
+
+def _shown(text: bytes | None) -> str | None:
+    """The text of what could not be read, so that somebody can mend it; the beginning, if long."""
+    if text is None:
+        return None
+    cut = "" if len(text) <= _MOST_SHOWN else f"… ({len(text):,} bytes)"
+    return text[:_MOST_SHOWN].decode(errors="backslashreplace") + cut
 
 
 def _and_also(terms: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:

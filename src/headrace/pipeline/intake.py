@@ -23,6 +23,8 @@ _MOST_FILES: Final = 64
 """The line numbers of so many files are remembered, of each stream."""
 
 Loaded = tuple[Pane, Columns]
+Rejection = tuple[str, str, int | None, list[str], str | None]
+"""A stream, a reason, and the time and the statements or the text of what was not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def taken_in(
     """
     after = dict(streams)
     found: list[Loaded] = []
-    rejected: list[tuple[str, str, int | None, list[str]]] = []
+    rejected: list[Rejection] = []
     for pane in sorted(panes, key=lambda each: (each.ordinal, each.partition)):
         state = after[pane.stream]
         placed = replace(pane, before=state.highs.get(pane.partition), first=first)
@@ -103,17 +105,13 @@ def _advanced(state: StreamState, pane: Pane, columns: Columns) -> StreamState:
     )
 
 
-def _unreadable(
-    pane: Pane, columns: Columns, line: int
-) -> Iterator[tuple[str, str, int | None, list[str]]]:
-    for name, own, column, problem in columns.problems.iter_rows():
+def _unreadable(pane: Pane, columns: Columns, line: int) -> Iterator[Rejection]:
+    for name, own, column, problem, text in columns.problems.iter_rows():
         place = None if own is None else own + line
-        yield pane.stream, str(DataError(problem, name, place, column)), None, []
+        yield pane.stream, str(DataError(problem, name, place, column)), None, [], text
 
 
-def _refused(
-    pane: Pane, columns: Columns, gate: Gate
-) -> Iterator[tuple[str, str, int | None, list[str]]]:
+def _refused(pane: Pane, columns: Columns, gate: Gate) -> Iterator[Rejection]:
     if not pane.refused:
         return
     times = columns.elements[TIME].to_numpy()
@@ -122,7 +120,7 @@ def _refused(
     for place in pane.refused:
         high = int(highs[place])
         reason = gate.reason(int(times[place]), None if high == NEVER else high)
-        yield pane.stream, str(reason), int(times[place]), texts.get(place, [])
+        yield pane.stream, str(reason), int(times[place]), texts.get(place, []), None
 
 
 def quads_of(columns: Columns, places: Sequence[int]) -> dict[int, list[str]]:

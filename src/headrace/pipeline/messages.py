@@ -94,7 +94,9 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
         rule=decoding.rule,
         on_error=problems.append,
     )
-    columns, kept = shaped(read, problems, decoding)
+    texts = _texts(rows, source) if problems else {}
+    told = [(each, texts.get(each.name or "")) for each in problems]
+    columns, kept = shaped(read, told, decoding)
     times = columns.elements[TIME]
     first = int(rows[OFFSET][0])
     return written(
@@ -123,13 +125,23 @@ def _messages(rows: pl.DataFrame, source: TopicSource) -> Iterator[Message | Dat
     times = rows[TIMESTAMP].dt.epoch("us")
     others: Sequence[pl.Series] = [rows[name] for name in (PARTITION, OFFSET, VALUE, MEDIA_TYPE)]
     for time, partition, offset, value, media_type in zip(times, *others, strict=True):
-        place = f"{source.part(partition)}@{offset}"
+        place = _place(source, partition, offset)
         try:
             form = source.form if media_type is None else _form(media_type)
         except SettingError as error:
             yield DataError(str(error), place)
         else:
             yield Message(value, form, time, place, f"{partition}-{offset}")
+
+
+def _texts(rows: pl.DataFrame, source: TopicSource) -> dict[str, bytes]:
+    """What each message says, by what errors call it."""
+    said = rows.select(PARTITION, OFFSET, VALUE).rows()
+    return {_place(source, partition, offset): value for partition, offset, value in said}
+
+
+def _place(source: TopicSource, partition: int, offset: int) -> str:
+    return f"{source.part(partition)}@{offset}"
 
 
 def _form(media_type: bytes) -> Format:

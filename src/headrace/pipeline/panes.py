@@ -20,7 +20,7 @@ from headrace.kernel.log import Elements
 from headrace.kernel.step import Arrivals
 from headrace.kernel.values import VALUES
 from headrace.pipeline.pieces import Piece
-from headrace.pipeline.tables import frame_of, read_tables, write_tables
+from headrace.pipeline.tables import frame_of, read_tables, with_schema, write_tables
 
 PLACE: Final = "place"
 """Which of the elements and heartbeats of a pane a statement is of."""
@@ -33,7 +33,13 @@ ENTAILED: Final = "entailed"
 STATEMENTS: Final = pl.Schema({PLACE: pl.Int64, **dict.fromkeys(STATEMENT, pl.Int64)})
 VALUED_TERMS: Final = pl.Schema({**TERMS, **VALUES})
 PROBLEMS: Final = pl.Schema(
-    {"name": pl.String, "line": pl.Int64, "column": pl.Int64, "problem": pl.String}
+    {
+        "name": pl.String,
+        "line": pl.Int64,
+        "column": pl.Int64,
+        "problem": pl.String,
+        "text": pl.String,
+    }
 )
 
 
@@ -45,7 +51,7 @@ class Columns:
         elements: the time and the size of each element, and of each heartbeat, which has no size.
         statements: those that some query may ask for, also what only follows from others.
         terms: the terms in them, and what they are worth.
-        problems: what could not be read, where, and why.
+        problems: what could not be read, where, why, and its text if it was a line or a message.
     """
 
     elements: pl.DataFrame
@@ -154,7 +160,8 @@ def read_pane(directory: Path, pane: Pane) -> Columns:
         MachineError: the file is not what was written.
     """
     tables: Sequence[pa.Table] = read_tables(directory / pane.name, pane.checksum)
-    return Columns(*map(frame_of, tables))
+    elements, statements, terms, problems = map(frame_of, tables)
+    return Columns(elements, statements, terms, with_schema(problems, PROBLEMS))
 
 
 def arrivals(pane: Pane, columns: Columns, base: int = 0) -> Arrivals:

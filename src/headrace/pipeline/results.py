@@ -17,7 +17,7 @@ from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
-from headrace.pipeline.tables import frame_of, read_tables, write_tables
+from headrace.pipeline.tables import frame_of, read_tables, with_schema, write_tables
 
 SEQ: Final = "seq"
 LATE: Final = pl.Schema({"stream": pl.String, TIME: pl.Int64, "quad": pl.String})
@@ -28,9 +28,10 @@ REJECTED: Final = pl.Schema(
         ("reason", pl.String),
         (TIME, pl.Int64),
         ("quads", pl.List(pl.String)),
+        ("text", pl.String),
     ]
 )
-"""What could not be taken; there is no time if it could not even be read."""
+"""What could not be taken; there is no time but a text if it could not even be read."""
 
 _NONE: Final = np.empty(0, np.int64)
 
@@ -85,7 +86,7 @@ def read_told(path: Path, checksum: str) -> Told:
     heads = json.loads(header.column("reports")[0].as_py())
     pairs = zip(heads, tables[::2], tables[1::2], strict=True)
     reports = tuple(each for head, *both in pairs for each in _reports(head, *both))
-    return Told(reports, frame_of(late).cast(LATE), frame_of(rejected).cast(REJECTED))
+    return Told(reports, frame_of(late).cast(LATE), with_schema(frame_of(rejected), REJECTED))
 
 
 def _header(bundles: Sequence[Sequence[Report]]) -> pa.Table:

@@ -96,6 +96,18 @@ def read_tables(path: Path, checksum: str | None = None) -> list[pa.Table]:
     return tables
 
 
+def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """A frame with the columns of a schema; an older version may have written fewer of them.
+
+    >>> old = pl.DataFrame({"name": ["s.tnq"]})
+    >>> with_schema(old, pl.Schema({"name": pl.String, "text": pl.String})).row(0)
+    ('s.tnq', None)
+    """
+    if frame.schema == schema:
+        return frame
+    return pl.concat([schema.to_frame(), frame], how="diagonal_relaxed").cast(schema)
+
+
 def frame_of(table: pa.Table) -> pl.DataFrame:
     """A table as a frame, without copying it."""
     frame = pl.from_arrow(table)

@@ -65,8 +65,11 @@ def rejected_lines(rejected: Iterable[Rejected]) -> Iterator[str]:
 
 
 def rejected_lines_of(rejected: pl.DataFrame) -> Iterator[str]:
-    """The same of columns: `stream`, `reason`, `time` in microseconds and `quads`, a list."""
-    columns = rejected.select("stream", "reason", TIME, "quads")
+    """The same of columns: `stream`, `reason`, `time` in microseconds, `quads`, a list, and `text`.
+
+    The last is of what could not be read.
+    """
+    columns = rejected.select("stream", "reason", TIME, "quads", "text")
     yield from starmap(_rejected_line, columns.iter_rows())
 
 
@@ -74,10 +77,14 @@ def _late_line(stream: str, time: int, quad: str) -> str:
     return _line({"stream": stream, "time": milliseconds(time), "quad": quad})
 
 
-def _rejected_line(stream: str, reason: str, time: int | None, quads: list[str] | None) -> str:
+def _rejected_line(
+    stream: str, reason: str, time: int | None, quads: list[str] | None, text: str | None = None
+) -> str:
     record: dict[str, object] = {"stream": stream, "reason": reason}
     if time is not None:  # it could be read
         record |= {"time": milliseconds(time), "quads": quads or []}
+    if text is not None:
+        record["text"] = text
     return _line(record)
 
 
