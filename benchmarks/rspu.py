@@ -416,7 +416,8 @@ def main() -> None:
     options.add_argument("--sectors", type=int, default=1000, help="of the tunnel")
     options.add_argument("--slow-sectors", type=int, default=50, help="with slow functions")
     options.add_argument("--events", type=int, default=400, help="of figure 3, a second")
-    options.add_argument("--slow-events", type=int, default=30, help="with slow functions")
+    # An event has at most all events of a second as partners: 100 of them need as many.
+    options.add_argument("--slow-events", type=int, default=100, help="with slow functions")
     options.add_argument("--runs", type=int, default=20, help="of each cell; the median counts")
     options.add_argument(
         "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"

@@ -25,6 +25,14 @@ export interface Stream {
   queries: string[];
 }
 
+/** A contract with an endpoint that is not kept; or is again, if there is no problem. */
+export interface Alert {
+  endpoint: string;
+  at: number;
+  problem: string | null;
+  accuracy: number;
+}
+
 export interface Query {
   name: string;
   state: "running" | "paused" | "stopped";
@@ -42,6 +50,8 @@ export interface Query {
   rows: number;
   skipped: number;
   overloaded: boolean;
+  /** Contracts with endpoints that are not kept now. */
+  alerts: Alert[];
   route_changes: number;
   last: { id: number; at: number; rows: number } | null;
 }

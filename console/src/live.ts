@@ -1,5 +1,5 @@
 // The state of the server, kept up to date by one stream of events for the whole page.
-import { follow, Refused, type Query, type Status, type Stream } from "./api";
+import { follow, Refused, type Alert, type Query, type Status, type Stream } from "./api";
 
 export type Connection = "connecting" | "live" | "lost" | "refused";
 
@@ -11,6 +11,7 @@ class Live {
   /** How often the server was found to be another one, or to have been away. */
   restarts = 0;
   problem = "";
+  private again = false;
   private readonly listeners = new Set<Listener>();
 
   start(signal: AbortSignal): void {
@@ -19,11 +20,10 @@ class Live {
       signal,
       event: (event) => {
         if (event.event === "status") this.take(JSON.parse(event.data) as Status);
+        if (event.event === "alert") this.alert(JSON.parse(event.data) as Alert & { says: string });
       },
-      opened: (again) => {
-        if (again) this.restarts += 1;
-        this.set("live");
-      },
+      // Until the server has said how it is, what is known is of before.
+      opened: (again) => (this.again = again > 0),
       lost: () => this.set("lost"),
     }).catch((error: unknown) => {
       this.problem = error instanceof Refused ? error.message : String(error);
@@ -46,8 +46,14 @@ class Live {
     return this.status?.streams.find((stream) => stream.name === name);
   }
 
+  /** Tell of a contract that is broken, or kept again. */
+  alert: (alert: Alert & { says: string }) => void = () => undefined;
+
   private take(status: Status): void {
     this.status = status;
+    this.connection = "live";
+    if (this.again) this.restarts += 1;
+    this.again = false;
     this.tell();
   }
 

@@ -56,13 +56,13 @@ export class Shell {
     const { connection, status } = live;
     if (connection === "lost") this.say("lost", "The connection is lost. What you see is as it was; trying again …");
     else if (connection === "refused") this.say("lost", `The server refuses: ${live.problem}`);
+    else if (status?.problem) this.say("lost", status.problem);
+    else if (status && !status.ready) this.say("wait", "The server is starting …");
     else if (live.restarts > this.restarts) {
       this.restarts = live.restarts;
       this.say("back", "Connected again. Everything goes on where it was.");
       setTimeout(() => live.connection === "live" && (this.banner.hidden = true), NOTICE);
-    } else if (status?.problem) this.say("lost", status.problem);
-    else if (status && !status.ready) this.say("wait", "The server is starting …");
-    else if (!this.banner.classList.contains("back")) this.banner.hidden = true;
+    } else if (!this.banner.classList.contains("back")) this.banner.hidden = true;
     if (!status) return;
     document.documentElement.classList.toggle("read-only", status.read_only);
     const parts = [`Headrace ${status.version}`, `runner ${status.runner}`, `${bytes(status.memory_bytes)} in memory`, status.read_only ? "reading only" : ""];

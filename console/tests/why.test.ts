@@ -4,7 +4,7 @@ import type { Query, Status, Stream } from "../src/api";
 import { reason } from "../src/why";
 
 const stream = { name: "cars", iri: "x:cars", title: "Cars", elements: 10, late: 0, rejected: 0, rate: 2, lag: 0.2, queries: [] } as unknown as Stream;
-const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
+const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, alerts: [], last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
 const status = (streams: Stream[]) => ({ problem: null, streams }) as unknown as Status;
 const said = (changed: Partial<Query>, changedStream: Partial<Stream> = {}) => reason({ ...query, ...changed }, status([{ ...stream, ...changedStream }]));
 
@@ -17,4 +17,7 @@ test("each reason for silence has its words", () => {
   assert.match(said({ rows: 0 }).text, /nothing in them matched/);
   assert.match(said({}, { rate: 0, lag: 120 }).text, /quiet for 2 min/);
   assert.match(said({ overloaded: true }).text, /cannot keep up/);
+  const alert = { endpoint: "http://e.x/sparql", at: 1, problem: "it does not answer", accuracy: 0.5 };
+  assert.match(said({ alerts: [alert] }).text, /contract with http:\/\/e\.x\/sparql: it does not answer/);
+  assert.match(said({ alerts: [alert] }).advice, /50 % accurate/);
 });

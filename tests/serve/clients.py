@@ -8,7 +8,7 @@ import socket as sockets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -146,16 +146,39 @@ def free_port() -> int:
 @contextmanager
 def process(folder: Path, *arguments: str, **environment: str) -> Iterator[Process]:
     """`headrace serve` as users start it, ready to answer; it is killed in the end."""
-    port, log = free_port(), folder / "server.log"
+    port = free_port()
+    command = ["-m", "headrace", "serve", "--port", str(port)]
+    own = [*command, "--location", str(folder / "data"), *arguments]
+    with _started(folder, port, own, environment) as server:
+        yield server
+
+
+@contextmanager
+def limited_process(folder: Path, **limits: float) -> Iterator[Process]:
+    """The same with limits that have no options."""
+    port = free_port()
+    program = (
+        "from pathlib import Path\n"
+        "from headrace.serve.limits import Limits\n"
+        "from headrace.serve.settings import Settings\n"
+        "from headrace.serve.starting import serve\n"
+        f"limits = Limits(**{limits!r})\n"
+        f"serve(Settings(Path({str(folder / 'data')!r}), port={port}, limits=limits), print)\n"
+    )
+    with _started(folder, port, ["-c", program], {}) as server:
+        yield server
+
+
+@contextmanager
+def _started(
+    folder: Path, port: int, arguments: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[Process]:
+    log = folder / "server.log"
     paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     own = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment}
-    command = [sys.executable, "-m", "headrace", "serve", "--port", str(port)]
     with log.open("ab") as output:
         started = subprocess.Popen(
-            [*command, "--location", str(folder / "data"), *arguments],
-            stdout=output,
-            stderr=output,
-            env=os.environ | own,
+            [sys.executable, *arguments], stdout=output, stderr=output, env=os.environ | own
         )
     server = Process(started, port, log)
     try:

@@ -180,6 +180,11 @@ def test_errors_of_the_protocol(
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_who_asks_by_a_wrong_method_is_told_all_the_right_ones(client: TestClient) -> None:
+    assert client.put("/sparql").headers["allow"] == "GET, HEAD, POST"
+    assert client.patch("/queries").headers["allow"] == "GET, HEAD, POST"
+
+
 def test_a_wrong_query_says_where(client: TestClient) -> None:
     [error] = client.get("/sparql", params={"query": "SELECT *\n{ ?s ?p }"}).json()["errors"]
     assert error["line"] == 2

@@ -355,3 +355,30 @@ def test_demos_move(client: TestClient) -> None:
     assert [each["name"] for each in left["streams"]] == ["cars"]
     assert left["queries"] == []
     assert client.post("/demos/other").status_code == 404
+
+
+def test_a_query_may_come_after_what_nobody_has_read(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as client:
+        with_cars(client)
+        push(client, passages(0, 5))
+        until(lambda: list((tmp_path / "data" / "deployment" / "manifest").glob("*.json")))
+        register(client, COUNT, name="gates")
+        push(client, passages(5, 12))
+        assert evaluations(client, "gates", 1)
+    with served(tmp_path / "data") as client:
+        assert client.get("/queries/gates").json()["state"] == "running"
+
+
+def test_the_last_stream_may_be_removed(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as client:
+        with_cars(client)
+        register(client, COUNT, name="gates")
+        push(client, passages(0, 7))
+        assert evaluations(client, "gates", 1)
+        assert client.delete("/queries/gates").status_code == 204
+        push(client, passages(7, 9))
+        assert client.delete("/streams/cars").status_code == 204
+        with_cars(client)
+        register(client, COUNT, name="gates")
+        push(client, passages(20, 32))
+        assert evaluations(client, "gates", 1)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket as sockets
-import threading
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from headrace.serve.limits import Limits
 from headrace.serve.openapi import document
 from headrace.serve.routes import OPERATIONS
 from headrace.serve.settings import Settings
+from tests.serve.attacks import listener
 from tests.serve.clients import CARS, COUNT, passages, push, register, served, socket, with_cars
 from tests.shared import ROOT
 
@@ -62,102 +62,6 @@ def served_quietly(location: Path, **options: Any) -> Iterator[TestClient]:
         yield client
 
 
-@contextmanager
-def listener() -> Iterator[tuple[int, list[str]]]:
-    """A port of this machine, and who has connected to it."""
-    seen: list[str] = []
-    with sockets.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.05)
-        ended = threading.Event()
-
-        def listen() -> None:
-            while not ended.is_set():
-                try:
-                    found, _ = server.accept()
-                except OSError:
-                    continue
-                seen.append("connected")
-                found.close()
-
-        thread = threading.Thread(target=listen)
-        thread.start()
-        try:
-            yield server.getsockname()[1], seen
-        finally:
-            ended.set()
-            thread.join()
-
-
-# -- S1: depth -----------------------------------------------------------------------------------
-
-QUERY_BOMBS = {
-    "parentheses": lambda n: f"SELECT * {{ FILTER({'(' * n}1{')' * n}) }}",
-    "groups": lambda n: f"SELECT * {'{' * n}{'}' * n}",
-    "negations": lambda n: f"SELECT * {{ FILTER({'!' * n}true) }}",
-    "paths": lambda n: f"SELECT * {{ ?s {'(' * n}<x:p>{')*' * n} ?o }}",
-    "quoted": lambda n: f"SELECT * {{ {'<< ' * n}?s ?p ?o{' >> ?p ?o' * n} }}",
-    "nodes": lambda n: f"SELECT * {{ ?s ?p {'[ ?p ' * n}?o{' ]' * n} }}",
-    "lists": lambda n: f"SELECT * {{ ?s ?p {'( ' * n}1{' )' * n} }}",
-    "selects": lambda n: f"{'SELECT * { ' * n}{'} ' * n}",
-    "optionals": lambda n: f"SELECT * {{ {'OPTIONAL { ' * n}{'} ' * n} }}",
-    "minus": lambda n: f"SELECT * {{ FILTER({'-' * n}1 = 1) }}",
-}
-QUOTED, TURTLE, JSON_LD = "application/n-triples", "text/turtle", "application/ld+json"
-DATA_BOMBS = {
-    "quoted": (QUOTED, "<< ", "<x:a> <x:b> <x:c>", " >> <x:p> <x:o>", "{} ."),
-    "triples": (QUOTED, "<<( <x:a> <x:b> ", "<x:c>", " )>>", "<x:a> <x:b> {} ."),
-    "turtle": (TURTLE, "[ <x:p> ", "1", " ]", "<x:a> <x:b> {} ."),
-    "lists": (TURTLE, "( ", "1", " )", "<x:a> <x:b> {} ."),
-    "json": (JSON_LD, '{"x:a": ', "1", "}", "{}"),
-    "arrays": (JSON_LD, "[", "1", "]", '{{"x:a": {}}}'),
-}
-
-
-@pytest.mark.parametrize("depth", [129, 10_000, 100_000])
-@pytest.mark.parametrize("kind", QUERY_BOMBS)
-def test_deep_queries_are_refused(client: TestClient, kind: str, depth: int) -> None:
-    text = QUERY_BOMBS[kind](depth)
-    asked = client.post(
-        "/sparql", content=text, headers={"Content-Type": "application/sparql-query"}
-    )
-    assert asked.status_code in {400, 413}, asked.text
-    registered = client.post("/queries", content=text, headers={"Content-Type": "text/plain"})
-    assert registered.status_code in {400, 413}
-    checked = client.post("/check", content=text, headers={"Content-Type": "text/plain"})
-    assert checked.status_code in {200, 413}
-    assert checked.status_code == 413 or not checked.json()["ok"]
-
-
-@pytest.mark.parametrize("depth", [129, 10_000, 100_000])
-@pytest.mark.parametrize("kind", DATA_BOMBS)
-def test_deep_data_are_refused(client: TestClient, kind: str, depth: int) -> None:
-    media_type, opens, core, closes, around = DATA_BOMBS[kind]
-    text = around.format(f"{opens * depth}{core}{closes * depth}")
-    headers = {"Content-Type": media_type}
-    pushed = client.post("/streams/cars", content=text, headers=headers)
-    assert pushed.status_code == 400, pushed.text
-    written = client.put("/store?graph=x:g", content=text, headers=headers)
-    assert written.status_code == 400
-
-
-# -- S2: XML -------------------------------------------------------------------------------------
-
-LAUGHS = (
-    '<!DOCTYPE r [<!ENTITY a "ha">' + "".join(
-        f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
-    ) + "]><r>&j;</r>"
-)  # fmt: skip
-EXTERNAL = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><r>&x;</r>'
-
-
-@pytest.mark.parametrize("text", [LAUGHS, EXTERNAL])
-@pytest.mark.parametrize("media_type", ["application/rdf+xml", "application/xml", "text/xml"])
-def test_xml_is_not_read(client: TestClient, text: str, media_type: str) -> None:
-    headers = {"Content-Type": media_type}
-    assert client.post("/streams/cars", content=text, headers=headers).status_code == 415
-    assert client.put("/store?default", content=text, headers=headers).status_code == 415
-
-
 # -- S3, S4: nothing is fetched ------------------------------------------------------------------
 
 
@@ -169,7 +73,10 @@ def _addresses(port: int) -> list[str]:
         "[64:ff9b::7f00:1]", "169.254.169.254", "[fe80::1]", "10.0.0.1",
         "192.168.0.1", "172.16.0.1",
         "metadata.google.internal", "user:pass@127.0.0.1", "example.org@127.0.0.1",
-        "127.0.0.1%00", "①②⑦.⓪.⓪.①",
+        "127.0.0.1%00", "①②⑦.⓪.⓪.①", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "0x7f.1",
+        "00000127.0.0.1", "127.127.127.127", "[::127.0.0.1]", "[2002:7f00:1::]", "[::1%25lo]",
+        "localhost.", "LOCALHOST", "localhost.localdomain", "ip6-localhost", "127。0。0。1",
+        "100.64.0.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "[fc00::1]", "[ff02::1]",
     ]  # fmt: skip
     ways = [f"http://{host}:{port}/sparql" for host in hosts]
     ways += [f"https://127.0.0.1:{port}/", f"http://127.0.0.1:{port}/#http://allowed.example/"]
@@ -189,6 +96,7 @@ def test_service_reaches_nobody_who_is_not_allowed(client: TestClient) -> None:
                 answer = client.get("/sparql", params={"query": text})
                 assert answer.status_code in {400, 403, 422}, (address, answer.text)
     assert seen == []
+    assert len(_addresses(1)) >= 50
 
 
 def test_an_allowed_prefix_does_not_allow_its_neighbours(tmp_path: Path) -> None:
@@ -225,49 +133,6 @@ def test_nothing_else_is_fetched(client: TestClient) -> None:
         put = client.put("/store?default", content=context, headers=headers)
         assert put.status_code == 400
     assert seen == []
-
-
-# -- S5: regular expressions ---------------------------------------------------------------------
-
-PATTERNS = [
-    r"^(a+)+$", r"^(a|a)*$", r"^(a|aa)+$", r"^(.*a){12}$", r"^(([a-z])+.)+[A-Z]([a-z])+$",
-    r"(.*)*b",
-    r"^(a?){30}a{30}$", r"(x+x+)+y", r"^((a+)|(b+))+$", r"(\\w+\\s?)+$", r"^(\\d+)*x$",
-    r"([a-z]+)*[0-9]",
-    r"(a{1,100}){1,100}$", r"^(?:a*)*$", r"(a*)+b",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_regular_expressions_do_not_explode(client: TestClient, pattern: str) -> None:
-    text = f'SELECT (REGEX("{"a" * 10_000}!", "{pattern}") AS ?s) {{}}'
-    answer = client.get("/check")  # the server answers others meanwhile
-    assert answer.status_code == 405
-    answer = client.post("/sparql", data={"query": text})
-    assert answer.status_code in {200, 400, 422}, answer.text
-
-
-# -- S6: cost ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT * { " + " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(10)) + " }",
-        "SELECT * { ?s (<x:p>*)* ?o }",
-        "SELECT * { VALUES ?x { " + "1 " * 100_000 + "} VALUES ?y { " + "2 " * 20_000 + "} }",
-        "SELECT * { " + " UNION ".join(["{ ?s ?p ?o }"] * 1_000) + " }",
-        "SELECT (GROUP_CONCAT(?x) AS ?y) { VALUES ?x { " + "1 " * 100_000 + "} }",
-    ],
-)
-def test_costly_queries_end_and_others_are_answered(tmp_path: Path, text: str) -> None:
-    limits = Limits(seconds=2.0, rows=1_000_000, query=1_000_000)
-    with served(tmp_path / "data", limits=limits) as client:
-        triples = "".join(f"<x:{n}> <x:p> <x:{(n + 1) % 300}> ." for n in range(300))
-        client.put("/store?default", content=triples, headers={"Content-Type": "text/turtle"})
-        answer = client.post("/sparql", data={"query": text})
-        assert answer.status_code in {200, 400, 413, 422, 504}, answer.text
-        assert client.get("/sparql", params={"query": "ASK {}"}).status_code == 200
 
 
 # -- S7: pages of other sites --------------------------------------------------------------------
@@ -349,7 +214,9 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(PARTS, min_size=1, max_size=8).map("".join))
 def test_no_name_leaves_the_location(guarded: TestClient, name: str) -> None:
     own = {"Authorization": f"Bearer {TOKEN}"}
@@ -469,6 +336,20 @@ def test_sockets_need_the_token_too(guarded: TestClient) -> None:
         assert opened.accepted_subprotocol == "headrace"
 
 
+def test_tokens_are_compared_in_constant_time(
+    guarded: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def noting(given: bytes, known: bytes) -> bool:
+        compared.append((given, known))
+        return given == known
+
+    monkeypatch.setattr("headrace.serve.auth.hmac.compare_digest", noting)
+    guarded.get("/status", headers={"Authorization": "Bearer wrong"})
+    assert compared == [(b"wrong", TOKEN.encode()), (b"wrong", READER.encode())]
+
+
 def test_the_document_describes_every_path() -> None:
     paths = document("http://127.0.0.1")["paths"]
     described = {(method.upper(), path) for path, of in paths.items() for method in of}
@@ -510,7 +391,7 @@ def test_files_are_for_the_owner_only(tmp_path: Path) -> None:
         assert all(path.stat().st_mode & 0o077 == 0 for path in (*folders, *files))
 
 
-# -- S15, S16 ------------------------------------------------------------------------------------
+# -- S16 ----------------------------------------------------------------------------------------
 
 
 def test_nothing_from_the_network_is_unpickled() -> None:
@@ -546,3 +427,13 @@ def test_a_stream_is_read_by_its_own_name_only(client: TestClient) -> None:
     text = f"SELECT * {{ GRAPH <{CARS}> {{ ?s ?p ?o }} }}"
     found = client.get("/sparql", params={"query": text}).json()["results"]["bindings"]
     assert len(found) == 4
+
+
+def test_every_test_that_the_page_of_threats_names_is_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text("utf-8")
+    defined = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    files = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    named = set(re.findall(r"`(?:[\w/]*/)?(test_\w+(?:\.py)?)`", page))
+    assert len(named) > 40
+    for each in named:
+        assert each in files if each.endswith(".py") else f"def {each}(" in defined, each

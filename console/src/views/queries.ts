@@ -48,7 +48,7 @@ function update(element: HTMLElement, query: Query): void {
   const state = element.querySelector(".state") as HTMLElement;
   if (state.textContent !== query.state) fill(state, chip(query.state, TONES[query.state]));
   const last = query.last ? `last at ${moment(query.last.at)}` : "no window yet";
-  say(element.querySelector(".query-figures") as HTMLElement, `${query.dialect} · ${count(query.evaluations)} windows, ${count(query.rows)} rows · ${last}`);
+  say(element.querySelector(".query-figures") as HTMLElement, `${query.dialect} · ${count(query.evaluations)} windows, ${count(query.rows)} rows · ${last}${query.alerts.length ? " · contract not kept" : ""}`);
   const button = element.querySelector(".toggle") as HTMLButtonElement;
   button.hidden = query.state === "stopped";
   say(button, query.state === "paused" ? "Resume" : "Pause");

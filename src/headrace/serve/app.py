@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.errors import HeadraceError
@@ -25,11 +25,14 @@ from headrace.serve.problems import Problem, problem_of
 from headrace.serve.results import results_socket
 from headrace.serve.routes import OPERATIONS
 from headrace.serve.settings import Settings
-from headrace.serve.streams import base_of, push, push_socket
+from headrace.serve.streams import base_of, push_socket
+from headrace.serve.taking import taken
 
 LOGGER: Final = logging.getLogger("headrace.serve")
 _PUSHED: Final = "/streams/"
 _PARTS: Final = 2
+_MISTAKE: Final = "something went wrong here; the log of the server says what"
+_JSON: Final = (b"content-type", b"application/json")
 
 
 async def openapi(request: Request) -> Response:
@@ -87,6 +90,7 @@ def assembled(settings: Settings) -> tuple[ASGIApp, Starlette]:
             Problem: _of_problem,
             HeadraceError: _of_error,
             HTTPException: _of_http,
+            Exception: _of_mistake,
         },
     )
     return Guard(_Answering(app), settings), app
@@ -121,20 +125,22 @@ class _Answering:
             LOGGER.exception("a request failed")
             if started:
                 raise
-            problem = Problem(500, "something went wrong here; the log of the server says what")
+            problem = Problem(500, _MISTAKE)
             await problem.response()(scope, receive, sent)
 
     async def _pushed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a push on the shortest way; there are thousands of them a second."""
-        scope["app"] = self._app
-        scope["path_params"] = {"name": scope["path"].removeprefix(_PUSHED)}
+        """Take a push without asking who else might answer."""
+        name = scope["path"].removeprefix(_PUSHED)
         try:
-            response = await push(Request(scope, receive))
+            said = await taken(self._app.state.hub, name, scope, receive)
         except Problem as problem:
-            response = problem.response()
+            await problem.response()(scope, receive, send)
         except HeadraceError as error:
-            response = problem_of(error).response()
-        await response(scope, receive, send)
+            await problem_of(error).response()(scope, receive, send)
+        else:
+            size = (b"content-length", b"%d" % len(said))
+            await send({"type": "http.response.start", "status": 200, "headers": [size, _JSON]})
+            await send({"type": "http.response.body", "body": said})
 
 
 async def _of_problem(_request: Request, error: Exception) -> Response:
@@ -150,10 +156,25 @@ async def _of_error(_request: Request, error: Exception) -> Response:
     return problem.response()
 
 
-async def _of_http(_request: Request, error: Exception) -> Response:
+async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "it is registered for these"
     said = {404: "there is no such path; /openapi.json has all", 405: "not by this method"}
-    problem = Problem(
-        error.status_code, said.get(error.status_code, str(error.detail)), headers=error.headers
-    )
-    return problem.response()
+    headers = dict(error.headers or {})
+    if error.status_code == 405:  # noqa: PLR2004 - the framework names the methods of one route
+        headers["Allow"] = ", ".join(sorted(_methods_at(request)))
+    detail = said.get(error.status_code, str(error.detail))
+    return Problem(error.status_code, detail, headers=headers).response()
+
+
+def _methods_at(request: Request) -> set[str]:
+    """By which methods something can be asked of a path."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return found
+
+
+async def _of_mistake(_request: Request, _error: Exception) -> Response:
+    """The log says what; who has asked is told in the same form as of any other problem."""
+    return Problem(500, _MISTAKE).response()

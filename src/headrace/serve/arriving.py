@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from headrace.errors import DataError, SettingError
@@ -61,6 +62,7 @@ def rule_of(time: str) -> TimeRule:
     return SAID_TIME if time == SAID else TimeRule(Iri(time))
 
 
+@lru_cache(maxsize=64)
 def form_of(media_type: str | None) -> Format:
     """How a body is written.
 

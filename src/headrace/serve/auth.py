@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headrace.serve.fields import Fields, fields_of
 from headrace.serve.problems import Problem
 from headrace.serve.settings import Settings
 
@@ -60,7 +60,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = fields_of(scope)
         try:
             self._check_host(headers)
             self._check_site(scope, headers)
@@ -80,28 +80,28 @@ class Guard:
 
         await self._app(scope, receive, sent)
 
-    def _check_host(self, headers: Headers) -> None:
+    def _check_host(self, headers: Fields) -> None:
         """A page that has its own name resolve to this machine must not get an answer."""
-        hosts = headers.getlist("host")
+        hosts = headers.every(b"host")
         if len(hosts) != 1 or host_name(hosts[0]) not in self._hosts:
             raise Problem(
                 421, "this server is not known by that name; --allow-host NAME makes it known"
             )
 
-    def _check_site(self, scope: Scope, headers: Headers) -> None:
+    def _check_site(self, scope: Scope, headers: Fields) -> None:
         """A page of another site must not ask, and not push either."""
-        site = headers.get("sec-fetch-site")
+        site = headers.get(b"sec-fetch-site")
         navigates = (
-            headers.get("sec-fetch-mode") == "navigate"
-            and headers.get("sec-fetch-dest") == "document"
+            headers.get(b"sec-fetch-mode") == "navigate"
+            and headers.get(b"sec-fetch-dest") == "document"
             and scope["type"] == "http"
             and scope["method"] == "GET"
             and scope["path"] == "/"
         )
         if site is not None and site not in {"same-origin", "none"} and not navigates:
             raise Problem(403, "a page of another site has asked; that is not allowed")
-        for origin in headers.getlist("origin"):
-            if not self._is_own(origin, headers["host"]):
+        for origin in headers.every(b"origin"):
+            if not self._is_own(origin, headers.get(b"host") or ""):
                 raise Problem(403, "a page of another origin has asked; that is not allowed")
 
     def _is_own(self, origin: str, host: str) -> bool:
@@ -111,7 +111,7 @@ class Guard:
             return False
         return parts.scheme in {"http", "https"} and parts.netloc.lower() == host.lower()
 
-    def _check_token(self, scope: Scope, headers: Headers) -> bool:
+    def _check_token(self, scope: Scope, headers: Fields) -> bool:
         """Whether who asks may only read."""
         path = scope["path"]
         is_open = path in _OPEN or path.startswith(_ASSETS)
@@ -159,8 +159,8 @@ def host_name(host: str) -> str:
     return name.lower() if not port or port.isdecimal() else ""
 
 
-def _given(scope: Scope, headers: Headers) -> str:
-    kind, _, token = headers.get("authorization", "").partition(" ")
+def _given(scope: Scope, headers: Fields) -> str:
+    kind, _, token = (headers.get(b"authorization") or "").partition(" ")
     if kind.lower() == "bearer":
         return token.strip()
     if scope["type"] == "websocket":

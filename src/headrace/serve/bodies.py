@@ -7,12 +7,16 @@ import json
 import zlib
 from typing import Any, Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
+from starlette.types import Receive
 
+from headrace.serve.fields import Fields, fields_of
 from headrace.serve.hub import Hub
+from headrace.serve.limits import Limits
 from headrace.serve.problems import Problem
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_PACKED: Final = frozenset({"identity", "", "gzip", "x-gzip"})
 
 
 def hub_of(request: Request) -> Hub:
@@ -29,31 +33,57 @@ async def body_of(request: Request, most: int | None = None) -> bytes:
     """
     limits = hub_of(request).limits
     most = limits.body if most is None else most
-    said = request.headers.get("content-length", "")
+    return await read_body(fields_of(request.scope), request.receive, most, limits)
+
+
+async def read_body(fields: Fields, receive: Receive, most: int, limits: Limits) -> bytes:
+    """The body of a request, unpacked.
+
+    Args:
+        fields: the headers.
+        receive: gives the next part.
+        most: how many bytes it may have.
+        limits: how long the next part may take, and all of it.
+
+    Raises:
+        Problem: 413 if it is too large, 415 if it is packed otherwise, 408 if it does not come.
+    """
+    said = fields.get(b"content-length") or ""
     if said.isdecimal() and int(said[:20]) > most:
         raise _too_large(most)
-    packed = request.headers.get("content-encoding", "identity").strip().lower()
-    if packed not in {"identity", "", "gzip", "x-gzip"}:
+    packed = (fields.get(b"content-encoding") or "").strip().lower()
+    if packed not in _PACKED:
         raise Problem(415, f"a body may be packed by gzip, and not by '{packed[:40]}'")
     unpack = zlib.decompressobj(_GZIP) if packed.endswith("gzip") else None
     parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(limits.body_seconds) as patience:
-            async for part in request.stream():
-                found = _unpacked(unpack, part, most - size) if unpack and part else part
-                size += len(found)
-                if size > most:
-                    raise _too_large(most)
-                parts.append(found)
-                patience.reschedule(asyncio.get_running_loop().time() + limits.body_seconds)
-    except TimeoutError:
-        raise Problem(408, "the rest of the body did not come") from None
-    except ClientDisconnect:
-        raise Problem(400, "the client has gone") from None
+    size, came, more = 0, 0, True
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    while more:
+        # Who sends a byte now and then is slow too.
+        left = began + limits.body_seconds + came / limits.body_rate - clock()
+        part, more = await _next_part(receive, min(left, limits.body_seconds))
+        came += len(part)
+        found = _unpacked(unpack, part, most - size) if unpack and part else part
+        size += len(found)
+        if size > most:
+            raise _too_large(most)
+        parts.append(found)
     if unpack is not None and not unpack.eof:
         raise Problem(400, "the body is not whole gzip")
     return b"".join(parts)
+
+
+async def _next_part(receive: Receive, patience: float) -> tuple[bytes, bool]:
+    """A part of a body, and whether there is more."""
+    try:
+        async with asyncio.timeout(patience):
+            message = await receive()
+    except TimeoutError:
+        raise Problem(408, "the rest of the body did not come") from None
+    if message["type"] == "http.disconnect":
+        raise Problem(400, "the client has gone")
+    return message.get("body", b""), message.get("more_body", False)
 
 
 def _unpacked(unpack: zlib._Decompress, part: bytes, room: int) -> bytes:

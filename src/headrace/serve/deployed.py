@@ -27,6 +27,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.results import Told
 from headrace.pipeline.streams import LOG, Declared, Sources
+from headrace.serve.alerted import Alerted
 from headrace.serve.arriving import rule_of
 from headrace.serve.catalogue import Catalogue, QueryEntry, StreamEntry
 from headrace.serve.retained import Retained, Spoken
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
 
 LOGGER: Final = logging.getLogger("headrace.serve")
+STARTING: Final = "starting"
+"""What is the matter with a deployment that has not been at work yet."""
 _PIECES: Final = 16
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 T = TypeVar("T")
@@ -117,9 +120,10 @@ class Deployed:
         self.place = place
         self.catalogue = catalogue
         self.figures = Figures()
-        self.problem: str | None = "starting"
+        self.problem: str | None = STARTING
         self.began = time.monotonic()
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
+        self.alerted = Alerted()
         self._prune = prune
         self._deployment: Deployment = open_deployment(place.deployment)
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
@@ -217,6 +221,7 @@ class Deployed:
         if self.broken.pop(name, None) is None:
             self.engine.remove(name)
         self.spoken.pop(name, None)
+        self.alerted.forget(name)
         self._note_readers()
 
     def _note_readers(self) -> None:
@@ -261,7 +266,6 @@ class Deployed:
             else:
                 wait = _FIRST_WAIT
                 self._obey()
-        self._deployment.close()  # a session of Spark ends with this process
 
     def _work(self) -> None:
         """Run until something is to be changed."""
@@ -347,6 +351,7 @@ class Deployed:
         layout = self._deployment.layout
         before = self.figures.rerouted
         self.figures = figures_of(layout, manifest, told)
+        self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):
                 self.changes.append((present() // 1000, name, number))
@@ -360,8 +365,7 @@ class Deployed:
         self._wake.set()
         if runner is not None:
             runner.stop()
-        if self._thread.is_alive():
+        if self._thread.ident is not None:  # it was begun
             self._thread.join()
-        else:
-            self._deployment.close()
+        self._deployment.close()  # a session of Spark ends with this process
         self._fail_commands()

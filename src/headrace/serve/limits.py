@@ -31,7 +31,9 @@ class Limits:
         log_bytes: how many bytes the log of a stream may have.
         current_elements: how many elements are the current contents of a stream.
         current_seconds: how old they may be, by the newest of them.
+        head_seconds: how long a connection may take to send the head of a request.
         body_seconds: how long the next part of a body may take to come.
+        body_rate: how many bytes of a body must come in a second, after these seconds.
         static_bytes: how many bytes of static graphs may be written through `/store`.
     """
 
@@ -52,7 +54,9 @@ class Limits:
     log_bytes: int = 1 << 30
     current_elements: int = 10 * _KILO
     current_seconds: float = 300.0
+    head_seconds: float = 30.0
     body_seconds: float = 30.0
+    body_rate: int = 1 * _KILO
     static_bytes: int = 1 << 30
 
 

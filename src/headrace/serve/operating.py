@@ -69,14 +69,20 @@ async def status(request: Request) -> Response:
 
 
 async def status_events(request: Request) -> Response:
-    """The same every second."""
+    """The same every second, and what contracts are broken or kept again."""
     hub, base, read_only = hub_of(request), base_of(request), _read_only(request)
     following = hub.following.following("")
     topic = await following.__aenter__()
+    alerted = hub.deployed.alerted
 
     async def stream() -> AsyncIterator[bytes]:
+        last = alerted.newest
         try:
             while topic.ended is None:
+                for number, alert in alerted.after(last):
+                    last = number
+                    text = json.dumps(alert, separators=(",", ":"))
+                    yield f"event: alert\ndata: {text}\n\n".encode()
                 said = json.dumps(status_view(hub, base, read_only), separators=(",", ":"))
                 yield f"event: status\ndata: {said}\n\n".encode()
                 await asyncio.sleep(1 - time.time() % 1)

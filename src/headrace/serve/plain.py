@@ -10,6 +10,7 @@ from typing import Final
 
 import regex as re
 
+_FEW_BYTES: Final = 8_000
 _REST: Final = r"[A-Za-z0-9._~/!$&'()*+,;=-]*+(?:\#[A-Za-z0-9._~/-]*+)?"
 _IRI: Final = rf"<(?:https?://[A-Za-z0-9][A-Za-z0-9.-]*+|[A-Za-z]{{1,8}}+:[A-Za-z0-9]){_REST}>"
 _LITERAL: Final = rf'"[ !\#-\[\]-~]*+"(?:\^\^{_IRI}|@[A-Za-z]{{2,8}}+)?'
@@ -25,7 +26,7 @@ def plain_statements(data: bytes) -> int:
     >>> plain_statements(b"<http://e.x/a> <x:b> 'c' ."), plain_statements(b'<x:a> <x:b> "c" .')
     (0, 1)
     """
-    return _lines(data) if data and _STATEMENTS.fullmatch(data) else 0
+    return _lines(data) if data and _matches(_STATEMENTS, data) else 0
 
 
 def plain_timed(data: bytes) -> int:
@@ -34,7 +35,12 @@ def plain_timed(data: bytes) -> int:
     >>> plain_timed(b"1\t<x:a> <x:b> <x:c> .\n2\t<x:a> <x:b> <x:c> ."), plain_timed(b"1\n")
     (2, 0)
     """
-    return _lines(data) if data and _TIMED.fullmatch(data) else 0
+    return _lines(data) if data and _matches(_TIMED, data) else 0
+
+
+def _matches(pattern: re.Pattern[bytes], data: bytes) -> bool:
+    # To let other threads work meanwhile costs more than to match a few lines.
+    return pattern.fullmatch(data, concurrent=len(data) > _FEW_BYTES) is not None
 
 
 def _lines(data: bytes) -> int:

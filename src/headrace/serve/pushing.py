@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from headrace.ingest.log import RECENT, IngestLog, LogFull
 from headrace.ingest.records import Record
@@ -29,6 +30,8 @@ _REMEMBERED_SECONDS: Final = 61
 _BEAT_AFTER: Final = 1_000_000
 _BEAT: Final = Arrived(Format.N_QUADS.media_type, b"", 0)
 """Nothing at a time is a heartbeat."""
+Waiting: TypeAlias = tuple[Arrived, asyncio.Future[None]]
+"""What is to be written, and who waits for it."""
 
 
 class Inlet:
@@ -56,11 +59,12 @@ class Inlet:
         self._threads = threads
         self._keys: dict[str, None] = dict.fromkeys(self.log.recent_ids)
         self._coming: dict[str, asyncio.Future[None]] = {}
-        self._waiting: list[tuple[Arrived, asyncio.Future[None]]] = []
+        self._waiting: list[Waiting] = []
         self._waiting_bytes = 0
         self._writer: asyncio.Task[None] | None = None
         self._counts: Counter[int] = Counter()
         self._last = 0
+        self._told = 0
         self.pushed = 0
         self.closing = False
 
@@ -76,7 +80,7 @@ class Inlet:
             Problem: 429 if there is no room, 404 if the stream is being removed.
         """
         if self.closing:
-            raise Problem(404, f"stream '{self.entry.name}' is being removed")
+            raise self._removed()
         key = arrived.key
         if key is not None and key in self._keys:
             return False
@@ -84,25 +88,41 @@ class Inlet:
             await asyncio.shield(self._coming[key])
             return False
         done = self._enqueue(arrived)
-        if key is not None:
-            self._coming[key] = done
         try:
-            # A client that goes away must not undo what another one with its key waits for.
-            await (done if key is None else asyncio.shield(done))
+            if key is None:
+                await done
+            else:
+                self._coming[key] = done
+                # A client that goes away must not undo what another one with its key waits for.
+                await asyncio.shield(done)
         except LogFull:
-            raise busy(f"the log of stream '{self.entry.name}' is full", 1, 429) from None
+            raise self._full() from None
         finally:
             if key is not None:
                 self._coming.pop(key, None)
         return True
+
+    def put(self, arrived: Arrived) -> asyncio.Future[None]:
+        """Put something without a key into the log; it is on disk when what is returned ends.
+
+        Raises:
+            Problem: 429 if there is no room, 404 if the stream is being removed.
+        """
+        if self.closing:
+            raise self._removed()
+        return self._enqueue(arrived)
+
+    def _removed(self) -> Problem:
+        return Problem(404, f"stream '{self.entry.name}' is being removed")
+
+    def _full(self) -> Problem:
+        return busy(f"the log of stream '{self.entry.name}' is full", 1, 429)
 
     def _enqueue(self, arrived: Arrived) -> asyncio.Future[None]:
         if self._waiting_bytes + len(arrived.data) > _MOST_WAITING and self._waiting:
             raise busy(f"too much is waiting for the log of '{self.entry.name}'", 1, 429)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        # Nobody may be left to hear of it, if the client has gone.
-        done.add_done_callback(lambda each: each.cancelled() or each.exception())
         self._waiting.append((arrived, done))
         self._waiting_bytes += len(arrived.data)
         if self._writer is None or self._writer.done():
@@ -111,19 +131,35 @@ class Inlet:
 
     async def _write(self) -> None:
         """Write what is waiting, again and again until nothing is; what comes meanwhile is next."""
-        loop = asyncio.get_running_loop()
-        batch: list[tuple[Arrived, asyncio.Future[None]]] = []
+        batch: list[Waiting] = []
         while self._waiting:
             if len(batch) >= _MANY:  # more will come at once: a thread for all of them is enough
                 await asyncio.sleep(_GATHER)
             batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            records = [self._record(arrived) for arrived, _ in batch]
             try:
-                await loop.run_in_executor(self._threads, self.log.append, records)
+                await self._append(batch, urgent=False)
+            except LogFull as full:
+                # Heartbeats close windows, and only then may what has filled the log be deleted.
+                beats = [each for each in batch if not each[0].elements]
+                self._refuse([each for each in batch if each[0].elements], full)
+                await self._append_urgent(beats)
             except Exception as error:  # noqa: BLE001 - those who wait are told
                 self._refuse(batch, error)
-                continue
-            self._taken(batch, records)
+
+    async def _append_urgent(self, beats: Sequence[Waiting]) -> None:
+        if not beats:
+            return
+        try:
+            await self._append(beats, urgent=True)
+        except Exception as error:  # noqa: BLE001 - those who wait are told
+            self._refuse(beats, error)
+
+    async def _append(self, batch: Sequence[Waiting], *, urgent: bool) -> None:
+        records = [self._record(arrived) for arrived, _ in batch]
+        append = partial(self.log.append, records, urgent=urgent)
+        lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
+        self._told = records[-1].received
+        self._taken(batch, lines)
 
     def _record(self, arrived: Arrived) -> Record:
         self._last = max(self._last, present())  # a clock may go back, arrival does not
@@ -131,36 +167,40 @@ class Inlet:
             return Record(self._last, _BEAT.media_type, b"", milliseconds(self._last))
         return Record(self._last, arrived.media_type, arrived.data, arrived.time, arrived.key)
 
-    def _refuse(
-        self, batch: Sequence[tuple[Arrived, asyncio.Future[None]]], error: Exception
-    ) -> None:
+    def _refuse(self, batch: Sequence[Waiting], error: Exception) -> None:
         for _, done in batch:
             if not done.done():
                 done.set_exception(error)
+                done.exception()  # nobody may be left to hear of it, if the client has gone
 
-    def _taken(
-        self,
-        batch: Sequence[tuple[Arrived, asyncio.Future[None]]],
-        records: Sequence[Record],
-    ) -> None:
-        second = int(time.time())
-        for (arrived, done), record in zip(batch, records, strict=True):
-            self._counts[second] += arrived.elements
-            self.pushed += arrived.elements
-            if arrived.elements:
-                self.recent.add(record.line(), arrived.elements)
+    def _taken(self, batch: Sequence[Waiting], lines: Sequence[bytes]) -> None:
+        elements = 0
+        for arrived, done in batch:
+            elements += arrived.elements
             if arrived.key is not None:
                 self._keys[arrived.key] = None
             if not done.done():
                 done.set_result(None)
+        self.recent.extend(
+            (line, arrived.elements)
+            for (arrived, _), line in zip(batch, lines, strict=True)
+            if arrived.elements
+        )
+        self._count(elements)
         while len(self._keys) > RECENT:
             del self._keys[next(iter(self._keys))]
-        for old in [each for each in self._counts if each < second - _REMEMBERED_SECONDS]:
-            del self._counts[old]
+
+    def _count(self, elements: int) -> None:
+        second = int(time.time())
+        self._counts[second] += elements
+        self.pushed += elements
+        if len(self._counts) > 2 * _REMEMBERED_SECONDS:
+            for old in [each for each in self._counts if each < second - _REMEMBERED_SECONDS]:
+                del self._counts[old]
 
     async def beat(self) -> None:
         """Say that time goes on although nothing comes; for streams that go by arrival."""
-        if not self.closing and not self._waiting and present() - self._last > _BEAT_AFTER:
+        if not self.closing and present() - self._told > _BEAT_AFTER:
             await asyncio.shield(self._enqueue(_BEAT))
 
     # -- what has become of it ---------------------------------------------------------------

@@ -42,12 +42,13 @@ class Recent:
         self._version = 0
         self._read: tuple[int, int, TimedColumns] | None = None
 
-    def add(self, line: bytes, elements: int) -> None:
-        """Take a line of the log with so many elements in it."""
+    def extend(self, lines: Iterable[tuple[bytes, int]]) -> None:
+        """Take lines of the log, each with the number of its elements."""
         with self._guard:
-            self._lines.append((line, elements))
-            self._elements += elements
-            self._bytes += len(line)
+            for each in lines:
+                self._lines.append(each)
+                self._elements += each[1]
+                self._bytes += len(each[0])
             self._version += 1
             while len(self._lines) > 1 and (
                 self._elements - self._lines[0][1] >= self._most or self._bytes > _MOST_BYTES
@@ -66,8 +67,7 @@ class Recent:
                     break
                 lines.appendleft(line)
                 size += len(line)
-        for line in lines:
-            self.add(line, 1 if b'"data"' in line or b'"base64"' in line else 0)
+        self.extend((line, 1 if b'"data"' in line or b'"base64"' in line else 0) for line in lines)
 
     def columns(self, seed: int = 0) -> TimedColumns:
         """The current elements as columns; what cannot be read is left out."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -13,10 +12,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from headrace.dialects.settings import duration
 from headrace.errors import HeadraceError
 from headrace.rdf.formats import Format
-from headrace.rdf.times import microseconds, milliseconds
-from headrace.serve.arriving import Arrived, arrived, form_of, rule_of
+from headrace.rdf.times import milliseconds
+from headrace.serve.arriving import Arrived
 from headrace.serve.auth import PROTOCOL
-from headrace.serve.bodies import body_of, hub_of, json_of, member, number_of
+from headrace.serve.bodies import hub_of, json_of, member, number_of
 from headrace.serve.catalogue import ARRIVAL, SAID, StreamEntry
 from headrace.serve.descriptions import Described, catalogued, described
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
@@ -24,13 +23,11 @@ from headrace.serve.hub import Hub
 from headrace.serve.names import checked_iri, checked_name
 from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem, problem_of
-from headrace.serve.pushing import Inlet
+from headrace.serve.taking import UnderWay, moment_of, taken, taken_message
 from headrace.serve.views import derived_view, stream_view, stream_views
 
 JSON: Final = "application/json"
 TYPES: Final = (JSON, *GRAPH_TYPES)
-_LARGE: Final = 64_000
-_LONGEST_KEY: Final = 200
 _MEMBERS: Final = {"name", "iri", "time", "delay", "title", "description", "license"}
 _MOST_UNDER_WAY: Final = 1_000
 
@@ -146,39 +143,8 @@ async def delete_stream(request: Request) -> Response:
 
 async def push(request: Request) -> Response:
     """Take elements; the answer comes when they are on disk."""
-    inlet = hub_of(request).inlet(request.path_params["name"])
-    form = form_of(request.headers.get("content-type"))
-    when = request.query_params.get("at")
-    at = None if when is None else _moment(when)
-    key = _key(request)
-    data = await body_of(request)
-    rule = rule_of(inlet.entry.time)
-    if len(data) > _LARGE:  # so that others are not kept waiting
-        read = await asyncio.to_thread(arrived, data, form, rule, at, key)
-    else:
-        read = arrived(data, form, rule, at, key)
-    new = await inlet.push(read)
-    return JSONResponse(
-        {
-            "stream": inlet.entry.name,
-            "elements": read.elements if new else 0,
-            "duplicate": not new,
-        }
-    )
-
-
-def _key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
-        raise Problem(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters")
-    return key
-
-
-def _moment(text: str) -> int:
-    try:
-        return microseconds(text)
-    except ValueError as error:
-        raise Problem(400, f"in 'at': {error}") from None
+    said = await taken(hub_of(request), request.path_params["name"], request.scope, request.receive)
+    return Response(said, media_type=JSON)
 
 
 async def heartbeat(request: Request) -> Response:
@@ -187,7 +153,7 @@ async def heartbeat(request: Request) -> Response:
     when = request.query_params.get("at")
     if when is None:
         raise Problem(400, "a heartbeat needs a time: ?at=TIME")
-    at = milliseconds(_moment(when))
+    at = milliseconds(moment_of(when))
     await inlet.push(Arrived(Format.N_QUADS.media_type, b"", 0, at))
     return JSONResponse({"stream": inlet.entry.name, "elements": 0, "duplicate": False})
 
@@ -211,7 +177,7 @@ async def push_socket(socket: WebSocket) -> None:
         await refuse_socket(socket, problem)
         return
     await accept_socket(socket)
-    under_way: asyncio.Queue[tuple[int, asyncio.Task[int]] | None] = asyncio.Queue(_MOST_UNDER_WAY)
+    under_way: asyncio.Queue[UnderWay | None] = asyncio.Queue(_MOST_UNDER_WAY)
     teller = asyncio.create_task(_acknowledge(socket, under_way))
     number = 0
     try:
@@ -222,7 +188,7 @@ async def push_socket(socket: WebSocket) -> None:
             number += 1
             data = message.get("bytes")
             data = (message.get("text") or "").encode() if data is None else data
-            await under_way.put((number, asyncio.create_task(_taken(inlet, data))))
+            await under_way.put(taken_message(inlet, number, data))
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
@@ -230,29 +196,14 @@ async def push_socket(socket: WebSocket) -> None:
         await teller
 
 
-async def _taken(inlet: Inlet, data: bytes) -> int:
-    form = Format.NDJSON if data.lstrip()[:1] == b"{" else Format.TIMED_N_QUADS
-    read = arrived(data, form, rule_of(inlet.entry.time))
-    await inlet.push(read)
-    return read.elements
-
-
-async def _acknowledge(
-    socket: WebSocket, under_way: asyncio.Queue[tuple[int, asyncio.Task[int]] | None]
-) -> None:
+async def _acknowledge(socket: WebSocket, under_way: asyncio.Queue[UnderWay | None]) -> None:
     gone = False
     while (each := await under_way.get()) is not None:
-        number, task = each
-        try:
-            said: dict[str, Any] = {"ack": number, "elements": await task}
-        except Problem as problem:
-            said = {"error": problem.as_json(), "message": number}
-        except HeadraceError as error:
-            said = {"error": problem_of(error).as_json(), "message": number}
+        said = await each.answer()
         if gone:
             continue
         try:
-            await socket.send_text(json.dumps(said))
+            await socket.send_text(said)
         except (WebSocketDisconnect, RuntimeError):
             gone = True
 

@@ -10,6 +10,7 @@ from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.dialects import Parsed
 from headrace.planning.explain import frame_text, report_text
 from headrace.serve.catalogue import QueryEntry, StreamEntry
+from headrace.serve.deployed import STARTING
 from headrace.serve.hub import Hub
 from headrace.version import __version__
 
@@ -138,6 +139,7 @@ def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
         "rows": 0 if state is None else state.rows,
         "skipped": 0 if state is None else state.skipped,
         "overloaded": False if state is None else bool(state.pace.overloaded),
+        "alerts": hub.deployed.alerted.standing(entry.name),
         "route_changes": figures.rerouted.get(entry.name, 0),
         "subscribers": hub.following.followers_of(entry.name),
         "last": None
@@ -167,7 +169,7 @@ def status_view(hub: Hub, base: str, read_only: bool) -> dict[str, Any]:
         "version": __version__,
         "runner": str(hub.settings.runner),
         "ready": hub.deployed.problem is None,
-        "problem": hub.deployed.problem,
+        "problem": None if hub.deployed.problem == STARTING else hub.deployed.problem,
         "read_only": read_only,
         "now": hub.now,
         "uptime": round(time.monotonic() - hub.began, 1),
