@@ -91,6 +91,14 @@ def test_a_wrong_option_is_explained(arguments: list[str], problem: str) -> None
     assert problem in result.stderr
 
 
+def test_benchmarks_are_listed() -> None:
+    result = headrace("bench")
+    assert result.exit_code == 0
+    listed = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
+    assert {"windows", "sparkwave"} <= {name for name, _ in listed}
+    assert all(about for _, about in listed)
+
+
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.rq"
     path.write_bytes(b"ASK { \xff }")

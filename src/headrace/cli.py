@@ -399,7 +399,7 @@ def doctor(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Which benchmark.")] = "",
+    name: Annotated[str, typer.Argument(help="Which one; without it, they are listed.")] = "",
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the figures to this file too.")
     ] = None,
@@ -408,14 +408,19 @@ def bench(
 
     Other options are passed on to it: headrace bench throughput --repeats 1
     """
+    import ast  # noqa: PLC0415
     import runpy  # noqa: PLC0415
 
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
     known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    if not name and known:
+        for each in known:
+            about = ast.get_docstring(ast.parse((folder / f"{each}.py").read_text("utf-8"))) or ""
+            typer.echo(f"{each:12}{about.splitlines()[0]}")
+        return
     if name not in known:
         listed = ", ".join(known) or "none here: they come with the source checkout"
-        problem = f"unknown benchmark '{name}'" if name else "which benchmark?"
-        fail(SettingError(f"{problem}; known are {listed}"))
+        fail(SettingError(f"unknown benchmark '{name}'; known are {listed}"))
     sys.argv = [name, *(["--json", str(json_file)] if json_file else []), *context.args]
     sys.path.insert(0, str(folder))  # benchmarks share some modules
     runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")

@@ -143,7 +143,7 @@ def _why(parsed: Parsed, form: str, over: Over) -> str:
     if not over.streams and not over.static:
         raise SettingError("--why looks into data: say which with --stream or --static")
     assert over.why is not None, "it is asked for"
-    goal = tracing.triple_of(over.why)
+    goal = tracing.triple_of(over.why, parsed.prefixes)
     found = tracing.causes(goal, over.schema(parsed), over.streams, over.static)
     if form == "json":
         return json.dumps(tracing.as_json(goal, found), indent=2) + "\n"

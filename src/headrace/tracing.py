@@ -42,17 +42,22 @@ class Cause:
     time: int | None = None
 
 
-def triple_of(text: str) -> Triple:
+def triple_of(text: str, prefixes: Mapping[str, str]) -> Triple:
     """A triple as users write it: N-Triples or Turtle, with or without a full stop.
 
-    >>> print(triple_of("<x:a> a <x:C>").object)
+    >>> print(triple_of("<x:a> a v:C", {"v": "x:"}).object)
     <x:C>
+
+    Args:
+        text: the triple.
+        prefixes: those of the query, which need not be declared again.
 
     Raises:
         SettingError: it is none, or more than one.
     """
+    known = "".join(f"@prefix {name}: <{iri}> . " for name, iri in prefixes.items())
     try:
-        found = list(read(f"{text.strip().removesuffix('.')} .", Format.TURTLE))
+        found = list(read(f"{known}{text.strip().removesuffix('.')} .", Format.TURTLE))
     except DataError as error:
         raise SettingError(f"expected --why TRIPLE, found '{text}': {error.problem}") from None
     if len(found) != 1:
