@@ -11,6 +11,7 @@
 #   make console  build the web console again after a change of console/; needs node 20 or newer
 #   make screenshots  set up, then take the pictures of the console again
 #   make reference set up, then write the reference pages of commands and Python again
+#   make walk    set up, then walk the way of the README in an empty folder, with a clock
 #   make docs    set up, then build the site of the documentation into build/site
 #   make clean   remove what make has made
 
@@ -24,10 +25,13 @@ BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
-.PHONY: demo test check lint types bench long fuzz pictures reference docs console screenshots clean
+.PHONY: demo test check lint types bench long fuzz pictures reference docs console screenshots walk clean
 
 demo: $(STAMP)
 	$(BIN)/headrace demo
+
+# Hundreds of processes are started; each would compile the package again.
+test long fuzz: export PYTHONDONTWRITEBYTECODE :=
 
 test: check
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --durations=20
@@ -49,7 +53,7 @@ long: $(STAMP)
 
 fuzz: $(STAMP)
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
-	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous/test_oracle.py tests/continuous/test_invariance.py tests/continuous/test_strategies.py
+	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous
 	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/rewrite/test_random_patterns.py tests/rewrite/test_random_queries.py
 
 pictures: $(STAMP)
@@ -69,6 +73,9 @@ docs: $(STAMP)
 
 console:
 	cd console && npm ci --no-audit --no-fund && npm test && npm run build
+
+walk: $(STAMP)
+	$(BIN)/python -m tools.walk
 
 screenshots: $(STAMP)
 	$(BIN)/python -m tests.console.screenshots

@@ -1,8 +1,8 @@
 """Which snippets a page of the documentation has, and how each is marked.
 
 A snippet is a fenced block. Its language says how it is tried; an HTML comment on the line before
-it may say more: `file: NAME`, `folder: PATH`, `prints`, `exit: N`, `synopsis`, `held by: TEST`, or
-`not run: REASON`.
+it may say more: `file: NAME`, `folder: PATH`, `prints`, `exit: N`, `synopsis`, `served` (by a
+server at the address that all pages use), `held by: TEST`, or `not run: REASON`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,14 @@ def commands(text: str) -> list[tuple[str, str]]:
 
 
 def _open(typed: str) -> bool:
-    """Whether a quotation mark of a command is still open."""
+    r"""Whether a quotation mark of a command is still open, or what it reads has not ended.
+
+    >>> _open("cat <<'END'\nx"), _open("cat <<'END'\nx\nEND"), _open("echo 'a")
+    (True, False, True)
+    """
+    reads = re.search(r"<<'(\w+)'", typed)
+    if reads is not None:
+        return reads[1] not in typed.splitlines()[1:]
     return typed.count("'") % 2 == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.documentation.pages import PAGES, name, snippets
 from tests.documentation.trying import Page, agrees, tidy
 
-SLOW = ("docs/tutorial.md",)
+SLOW = ("README.md", "docs/tutorial.md", "docs/serving.md", "docs/api.md")
 """What follows a stream for some seconds."""
 WITH_SNIPPETS = [
     pytest.param(each, id=name(each), marks=[pytest.mark.slow] * (name(each) in SLOW))
@@ -20,11 +20,12 @@ WITH_SNIPPETS = [
 
 @pytest.mark.parametrize("path", WITH_SNIPPETS)
 def test_the_snippets_of_a_page_do_what_they_say(path: Path, tmp_path: Path) -> None:
-    page = Page(tmp_path)
-    for snippet in snippets(path.read_text("utf-8")):
-        for said, shown in page.attempt(snippet):
-            where = f"{name(path)}, line {snippet.line}"
-            assert agrees(said, shown), f"{where} shows\n{tidy(shown)}\nbut it is\n{tidy(said)}"
+    with Page(tmp_path) as page:
+        for snippet in snippets(path.read_text("utf-8")):
+            for said, shown in page.attempt(snippet):
+                where = f"{name(path)}, line {snippet.line}"
+                seen = f"{where} shows\n{tidy(shown)}\nbut it is\n{tidy(said)}"
+                assert agrees(said, shown), seen
 
 
 def test_a_false_output_is_found() -> None:

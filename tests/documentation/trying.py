@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Self
 
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -27,11 +28,18 @@ from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.scenarios import played, problems, read_scenario
 from tests.documentation.pages import Snippet, commands, snippets
+from tests.serve.clients import Process, process
 from tests.shared import ROOT
 
 SHELL = re.compile(r"[|<>;&$*]")
 LONGEST = 120
 """Seconds that a command of the documentation may take."""
+ADDRESS = "127.0.0.1:7870"
+"""Where servers are on all pages."""
+FOLLOWED = 12
+"""Seconds that results are followed for: more than two steps of the queries on these pages."""
+STILL_THERE = 28
+"""How curl ends when its time is over."""
 
 
 class SnippetError(AssertionError):
@@ -45,7 +53,17 @@ class Page:
         self.folder = folder
         self.names: dict[str, object] = {"__name__": "__main__"}
         self.printed: str | None = None
+        self._around = contextlib.ExitStack()
+        self._server: Process | None = None
         (folder / "examples").symlink_to(ROOT / "examples")
+
+    def __enter__(self) -> Self:
+        """Use it until the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the server, if there is one."""
+        self._around.close()
 
     def attempt(self, snippet: Snippet) -> list[tuple[str, str]]:
         """Try a snippet; say what it shows and what it should show, for each of its outputs.
@@ -73,6 +91,8 @@ class Page:
                 target = self.folder / snippet.value
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(snippet.text, "utf-8")
+            case "served":
+                return [(self.served(typed), out) for typed, out in commands(snippet.text)]
             case "" | "exit":
                 pass
             case other:
@@ -114,6 +134,18 @@ class Page:
             exec(code, self.names)
         self.printed = told.getvalue()
 
+    def served(self, typed: str) -> str:
+        """Run a command that asks a server; one that follows is ended after some windows."""
+        if self._server is None:
+            self._server = self._around.enter_context(process(self.folder))
+            (self.folder / ".curlrc").write_text("silent\nshow-error\n")
+        own = f"127.0.0.1:{self._server.port}"
+        follows = typed.startswith("curl -N ")
+        typed = typed.replace("curl -N ", f"curl -N --max-time {FOLLOWED} ")
+        said = self.shell(typed.replace(ADDRESS, own), STILL_THERE if follows else 0)
+        said = said.replace(own, ADDRESS)
+        return re.sub(r"^curl: .*\n?", "", said, flags=re.MULTILINE) if follows else said
+
     def shell(self, typed: str, status: int) -> str:
         """Run a command; in this process where it is one of Headrace and nothing else."""
         typed = typed.replace("\\\n", " ")
@@ -127,7 +159,7 @@ class Page:
             ended = subprocess.run(
                 ["bash", "-c", typed],
                 cwd=self.folder,
-                env={**os.environ, "PATH": path, "COLUMNS": "80"},
+                env={**os.environ, "PATH": path, "COLUMNS": "80", "CURL_HOME": str(self.folder)},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -176,8 +208,8 @@ def rewrite(path: Path) -> None:
     text = path.read_text("utf-8")
     lines = text.split("\n")
     added = 0
-    with tempfile.TemporaryDirectory() as folder:
-        page = Page(Path(folder))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as around:
+        page = around.enter_context(Page(Path(folder)))
         for snippet in snippets(text):
             told = page.attempt(snippet)
             if all(agrees(*each) for each in told):
