@@ -36,6 +36,11 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def metrics(port: int) -> bytes:
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        return bytes(answer.read())
+
+
 def wait_for_the_end_of(processes: set[int]) -> None:
     """Java and the workers end soon after the run, each by itself."""
     give_up = time.monotonic() + PATIENCE
@@ -55,8 +60,7 @@ def test_a_run_is_closed_and_private_and_ends_when_it_is_told(tmp_path: Path) ->
         live.until(lambda: any(row["at"] >= 50_000 for row in rows(out)))
         assert "starting Spark" in live.said
         found = listening(live.process.pid)
-        with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-            assert b'headrace_elements_total{stream="x:s"} 60\n' in answer.read()
+        live.until(lambda: b'headrace_elements_total{stream="x:s"} 60\n' in metrics(port))
         processes = family(live.process.pid)
         assert private_and_plain(folder) > 8
         live.interrupt()
