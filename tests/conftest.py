@@ -30,9 +30,12 @@ SERVERS = "servers"
 STARTS_SERVERS = ("spark", "brokers", "ingest", "browser", "graphs", "serve", "console")
 
 OUTSIDE = frozenset(
-    ["brokers", "ingest", "browser", "serve", "console", "background", "documentation"]
-    + ["test_sockets.py", "test_kafka_runs.py", "test_topics.py", "test_cluster.py", "test_demo.py"]
-    + ["test_kills.py", "test_faults.py", "test_kafka.py", "test_operation.py", "test_deployed.py"]
+    (
+        *("brokers", "ingest", "browser", "serve", "console", "background", "documentation"),
+        *("test_cluster.py", "test_demo.py", "test_deployed.py", "test_faults.py", "test_kafka.py"),
+        *("test_kafka_runs.py", "test_kills.py", "test_operation.py", "test_sockets.py"),
+        "test_topics.py",
+    )
 )
 """Folders and files of tests that talk to other processes, which a busy machine may hold up."""
 

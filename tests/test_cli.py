@@ -157,6 +157,25 @@ def test_notes_are_shown() -> None:
     assert "note: ?x is never bound in the group of this FILTER" in result.output
 
 
+def test_check_refuses_what_run_refuses() -> None:
+    window = "FROM STREAM <http://example.org/s> [RANGE 10s STEP 5s]"
+    stamped = (
+        f"SELECT ?s {window} {{ ?s ?p ?o FILTER EXISTS {{ ?s ?q ?o FILTER (timestamp(?s) > 3) }} }}"
+    )
+    result = headrace("check", stamped)
+    assert result.exit_code == 2
+    assert "timestamp() inside EXISTS is not supported" in result.stderr
+    assert "line 1, column 23" in result.stderr
+    # What a program may define before it registers the query is only remarked on, at its place.
+    unknown = headrace(
+        "check", f"SELECT (<http://example.org/f>(?s) AS ?x) {window} {{ ?s ?p ?o }}"
+    )
+    assert unknown.exit_code == 0
+    assert "note: there is no function <http://example.org/f>\n  query, line 1, column 9" in (
+        unknown.output
+    )
+
+
 @pytest.mark.parametrize("command", [["--help"], ["check", "ASK { ?s ?p ?o }"]])
 def test_quick_commands_load_nothing_heavy(command: list[str]) -> None:
     """The time budget in terms that a busy machine cannot change: what is not imported."""

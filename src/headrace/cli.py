@@ -113,7 +113,12 @@ def check(
     queries: Queries, dialect: Dialect = None, settings: Settings = None, schema: Schema = None
 ) -> None:
     """Parse and validate queries, and say which semantics they run with."""
-    from headrace.options import parsed_query, schemas_of, unsupported  # noqa: PLC0415
+    from headrace.options import (  # noqa: PLC0415
+        calls_in_vain,
+        check_planned,
+        parsed_query,
+        schemas_of,
+    )
 
     wrong = 0
     with failing():
@@ -121,6 +126,7 @@ def check(
     for query in queries:
         try:
             parsed = parsed_query(query, dialect, settings)
+            check_planned(parsed)
             if schemas is not None:
                 schemas.of(parsed.query, parsed.source)
         except (QueryError, SettingError) as error:
@@ -130,8 +136,7 @@ def check(
             typer.echo(f"{parsed.source.name}: {summary(parsed)}")
             for note in parsed.notes:
                 typer.echo(_indented(f"note: {note.text}\n{note.at}".rstrip()))
-            problem = unsupported(parsed)
-            if problem is not None:
+            for problem in calls_in_vain(parsed):
                 typer.echo(_indented(f"note: {problem}"))
     if wrong:
         typer.echo(f"{wrong} of {len(queries)} wrong", err=True)

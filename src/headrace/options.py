@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.algebra.expressions import FunctionCall
-from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.dialects import EXTENSIONS, Parsed, parse
 from headrace.errors import QueryError, SettingError
 
@@ -61,24 +59,27 @@ def services_of(
     )
 
 
-def unsupported(parsed: Parsed) -> str | None:
-    """What of a right query cannot be run, and why."""
-    from headrace.functions.table import Functions  # noqa: PLC0415 - it takes time to load
-    from headrace.planning.plan import make_plan  # noqa: PLC0415 - likewise
+def check_planned(parsed: Parsed) -> None:
+    """Refuse a continuous query that has no plan, as whoever runs it would.
 
-    for operator in everywhere(parsed.query.pattern):
-        for call in (part for each in expressions(operator) for part in parts(each)):
-            problem = Functions().problem(call) if isinstance(call, FunctionCall) else None
-            if problem is not None:
-                return f"this release cannot run it: {problem}"
-    try:
-        if parsed.query.is_continuous:
-            make_plan(parsed.query, source=parsed.source)
-    except QueryError as error:
-        return f"this release cannot run it: {error.problem}"
-    except SettingError as error:
-        return f"it cannot be run so: {error}"
-    return None
+    Raises:
+        QueryError: it asks for something that is not supported, at a place that is said.
+        SettingError: its settings do not go together with it.
+    """
+    from headrace.planning.plan import make_plan  # noqa: PLC0415 - it takes time to load
+
+    if parsed.query.is_continuous:
+        make_plan(parsed.query, source=parsed.source)
+
+
+def calls_in_vain(parsed: Parsed) -> list[QueryError]:
+    """What a query calls that nobody has defined, though a program may before it runs it."""
+    from headrace.functions.table import Functions  # noqa: PLC0415 - it takes time to load
+
+    return [
+        QueryError(problem, parsed.source, call.span)
+        for call, problem in Functions().problems(parsed.query.pattern)
+    ]
 
 
 def schemas_of(options: list[str]) -> Schemas | None:

@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import polars as pl
 
-from headrace.algebra.expressions import FunctionCall, Timestamp
+from headrace.algebra.expressions import Timestamp
 from headrace.algebra.operators import Service, Temporal
 from headrace.algebra.query import Query
 from headrace.algebra.walk import everywhere, expressions, parts
@@ -300,14 +300,8 @@ class Store:
         Raises:
             UnsupportedError: saying which, and where.
         """
-        for operator in everywhere(parsed.query.pattern):
-            for expression in expressions(operator):
-                for part in parts(expression):
-                    problem = (
-                        self._functions.problem(part) if isinstance(part, FunctionCall) else None
-                    )
-                    if problem is not None and isinstance(part, FunctionCall):
-                        raise UnsupportedError(problem, parsed.source, part.span)
+        for call, problem in self._functions.problems(parsed.query.pattern):
+            raise UnsupportedError(problem, parsed.source, call.span)
 
     def check_services(self, parsed: Parsed) -> None:
         """Refuse a query that names an endpoint which may not be asked, unless it says SILENT.

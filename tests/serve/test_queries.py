@@ -212,6 +212,10 @@ def test_checks_never_fail(client: TestClient) -> None:
     wrong = checked(WRONG)
     assert not wrong["ok"]
     assert wrong["errors"]
+    stamped = COUNT.replace(
+        "WHERE {", "WHERE { FILTER EXISTS { ?a ?b ?c FILTER (timestamp(?a) > 3) }"
+    )
+    assert not checked(stamped)["ok"], "what cannot be run is wrong"
     assert checked("SELECT * { ?s ?p ?o }")["continuous"] is False
 
 

@@ -15,7 +15,7 @@ from headrace.dialects import DIALECTS, Parsed
 from headrace.errors import HeadraceError, QueryError, nearest
 from headrace.explaining import Over, explained
 from headrace.graphs.drawing import GraphKind
-from headrace.options import unsupported
+from headrace.options import calls_in_vain, check_planned
 from headrace.planning.explain import Run
 from headrace.rewrite.optimise import check_names
 from headrace.serve.bodies import hub_of, json_of, member, text_of
@@ -284,6 +284,7 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
     }
     try:
         parsed = parsed_of(hub, query)
+        check_planned(parsed)
     except QueryError as error:
         return said | {"errors": [position_of(error)]}
     except HeadraceError as error:
@@ -307,9 +308,7 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
 
 def _warnings(parsed: Parsed, known: set[str]) -> list[dict[str, Any]]:
     found = [note_of(note, parsed.source) for note in parsed.notes]
-    problem = unsupported(parsed)
-    if problem is not None:
-        found.append(position_of(QueryError(problem, parsed.source)))
+    found += map(position_of, calls_in_vain(parsed))
     for window in parsed.query.windows:
         iri = getattr(window.stream, "value", None)
         if iri is not None and iri not in known:
