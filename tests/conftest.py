@@ -40,6 +40,7 @@ OUTSIDE = frozenset(
 """Folders and files of tests that talk to other processes, which a busy machine may hold up."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what takes long to `make long`, and share the rest out to workers, if there are any."""
     groups = {id(item): _group(item) for item in items}
