@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -113,13 +114,13 @@ class Pieces:
         return fsum(w * whole)
 
 
-class Straight:
+class Straight(ABC):
     """What distributions with a density of straight pieces have in common."""
 
     @property
+    @abstractmethod
     def pieces(self) -> Pieces:
         """The density."""
-        raise NotImplementedError
 
     @property
     def support(self) -> tuple[float, float]:
