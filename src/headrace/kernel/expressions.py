@@ -138,7 +138,7 @@ class Expressions:
         """A comparison, on columns for the rows where both sides are plain enough."""
         if not _is_plain(left) or not _is_plain(right):
             return self._true_by_distinct(expression, solutions)
-        sides = [self._side(each, solutions) for each in (left, right)]
+        sides = [self._side(left, solutions, b"left"), self._side(right, solutions, b"right")]
         both = pl.DataFrame(
             [
                 part.alias(f"{place} {part.name}")
@@ -154,11 +154,11 @@ class Expressions:
         rows = open_rows.arg_true()
         return decided.scatter(rows, answers)
 
-    def _side(self, expression: Expression, solutions: Solutions) -> pl.DataFrame:
+    def _side(self, expression: Expression, solutions: Solutions, place: bytes) -> pl.DataFrame:
         if isinstance(expression, Variable):
             return self.worth(expression, solutions)
         if isinstance(expression, FunctionCall):
-            return self._uncertain.worth(expression, solutions)
+            return self._uncertain(None, place).worth(expression, solutions)
         assert isinstance(expression, Iri | Literal), "nothing else is plain"
         one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
         constant = [one, *self.dictionary.values_of(one)]
@@ -196,16 +196,18 @@ class Expressions:
         if isinstance(expression, Variable | Iri | Literal):
             return self._ids(expression, solutions)
         if is_columnar(expression):
-            return self._uncertain.ids(expression, solutions)
+            return self._uncertain(seeds, site).ids(expression, solutions)
         placed = replace(self, context=replace(self.context, site=site))
         terms = placed._by_distinct(expression, solutions, lambda evaluate: evaluate, seeds)
         return self.dictionary.encode_all(terms)  # type: ignore[arg-type]  # an evaluator gives terms
 
-    @property
-    def _uncertain(self) -> Uncertain:
+    def _uncertain(self, seeds: list[bytes] | None, site: bytes) -> Uncertain:
         from headrace.kernel.uncertain import Uncertain  # noqa: PLC0415 - it takes time to load
 
-        return Uncertain(self.dictionary, self.context.calls, self.value)
+        def value(argument: Expression, solutions: Solutions, place: int) -> pl.Series:
+            return self.value(argument, solutions, seeds, site + place.to_bytes(2))
+
+        return Uncertain(self.dictionary, self.context.calls, value)
 
     def _ids(self, expression: Variable | Iri | Literal, solutions: Solutions) -> pl.Series:
         if isinstance(expression, Variable):
@@ -234,27 +236,21 @@ class Expressions:
     ) -> list[object]:
         """A result for each solution, computed once for those with equal inputs."""
         expression, solutions = self._without_exists(expression, solutions)
-        expression, solutions = self._without_calls(expression, solutions)
+        expression, solutions = self._without_calls(expression, solutions, seeds)
+        frame = solutions.frame
         inputs = sorted(mentioned(expression), key=lambda each: each.name)
         present = [each for each in inputs if solutions.has(each)]
+        evaluate = made(evaluator(expression, self.context.functions))
+        if is_volatile(expression):
+            return self._results(evaluate, present, frame, seeds or self.seeds(frame))
+        if not self.context.calls.cached and is_costly(expression):
+            return self._results(evaluate, present, frame, None)
         key = [column(each) for each in present]
         if solutions.keyed and uses_time(expression):
             key = [INSTANT, *key]
-        volatile = is_volatile(expression)
-        if not self.context.calls.cached and is_costly(expression):
-            return self._results(
-                made(evaluator(expression, self.context.functions)), present, solutions.frame, None
-            )
-        frame = solutions.frame if volatile else solutions.frame.select(INSTANT, *_but(key))
-        distinct = frame if volatile else frame.unique(subset=key or None, maintain_order=True)
-        if not key and not volatile:
-            distinct = frame.head(1)
-        evaluate = made(evaluator(expression, self.context.functions))
-        if volatile and seeds is None:
-            seeds = self.seeds(distinct)
-        results = self._results(evaluate, present, distinct, seeds if volatile else None)
-        if volatile:
-            return results
+        distinct = frame.select(INSTANT, *_but(key))
+        distinct = distinct.unique(subset=key, maintain_order=True) if key else distinct.head(1)
+        results = self._results(evaluate, present, distinct, None)
         return self._spread(results, key, distinct, solutions.frame)
 
     def _results(
@@ -337,23 +333,29 @@ class Expressions:
         return self.stamps.of_triple(call, solutions, triple)
 
     def _without_calls(
-        self, expression: Expression, solutions: Solutions
+        self, expression: Expression, solutions: Solutions, seeds: list[bytes] | None
     ) -> tuple[Expression, Solutions]:
         """The expression with each call that columns have replaced by a variable with its value.
 
         What may not be asked for at all, in IF and its like, stays.
         """
         named: dict[FunctionCall, Variable] = {}
+        calls: list[tuple[Variable, FunctionCall]] = []
 
         def swapped(part: Expression) -> Expression | None:
-            if is_columnar(part):
-                return named.setdefault(part, Variable(f"_:.call{len(named)}"))
-            return part if _may_be_skipped(part) else None
+            if not is_columnar(part):
+                return part if _may_be_skipped(part) else None
+            if part in named and not is_volatile(part):
+                return named[part]
+            variable = named[part] = Variable(f"_:.call{len(calls)}")
+            calls.append((variable, part))
+            return variable
 
         rest = rewritten(expression, swapped)
         frame = solutions.frame
-        for call, variable in named.items():
-            ids = self._uncertain.ids(call, solutions)
+        for place, (variable, call) in enumerate(calls):
+            site = self.context.site + place.to_bytes(2)
+            ids = self._uncertain(seeds, site).ids(call, solutions)
             frame = frame.with_columns(ids.alias(column(variable)))
         return (rest, solutions.with_frame(frame)) if named else (expression, solutions)
 

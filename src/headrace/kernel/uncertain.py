@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from headrace.algebra.expressions import Expression, FunctionCall
+from headrace.algebra.expressions import Expression, FunctionCall, Variable
 from headrace.algebra.scope import mentioned
 from headrace.algebra.uncertainty import is_columnar
+from headrace.algebra.walk import rewritten
 from headrace.functions.calls import Calls
 from headrace.functions.errors import ExpressionError
 from headrace.functions.uncertainty import columns as codes
@@ -25,6 +26,7 @@ from headrace.kernel.columns import ID, INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind, double_texts
+from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import RSPU_DISTRIBUTION, XSD_DOUBLE
 
 _ROW = "row of the result"
@@ -37,12 +39,12 @@ class Uncertain:
     Attributes:
         dictionary: gives values for ids, and ids for new terms.
         calls: what was computed before in this evaluation.
-        value: the ids of any other expression.
+        value: the ids of any other expression, which has a place among those of a call.
     """
 
     dictionary: Dictionary
     calls: Calls
-    value: Callable[[Expression, Solutions], pl.Series]
+    value: Callable[[Expression, Solutions, int], pl.Series]
 
     def worth(self, call: FunctionCall, solutions: Solutions) -> pl.DataFrame:
         """Id, kind and number of what a call gives; the id only says that there is something."""
@@ -71,7 +73,8 @@ class Uncertain:
         numbers = found.codes == codes.NUMBER
         if numbers.any():
             # To write a number down takes longer than to compute it.
-            distinct, places = np.unique(found.first[numbers], return_inverse=True)
+            # A negative zero is the same number, and must not decide how all zeros are written.
+            distinct, places = np.unique(found.first[numbers] + 0.0, return_inverse=True)
             texts = '"' + double_texts(pl.Series(distinct)) + f'"^^<{XSD_DOUBLE}>'
             encoded = self.dictionary.encode_texts(texts.to_list())
             ids = ids.scatter(np.flatnonzero(numbers), encoded.gather(places))
@@ -93,6 +96,7 @@ class Uncertain:
 
         Where there is nothing to look up, each solution has its own.
         """
+        call, solutions = self._settled(call, solutions)
         inputs = sorted(mentioned(call), key=lambda each: each.name)
         key = [column(each) for each in inputs if solutions.has(each)]
         frame = solutions.frame
@@ -111,9 +115,33 @@ class Uncertain:
         )
         return found, places[_ROW].to_numpy().astype(np.intp)
 
+    def _settled(self, call: FunctionCall, solutions: Solutions) -> tuple[FunctionCall, Solutions]:
+        """A call of variables and constants only: what else it takes is computed beforehand.
+
+        That may differ between solutions with equal inputs: RAND(), NOW() and EXISTS do.
+        """
+        named: dict[Variable, Expression] = {}
+
+        def settled(part: Expression) -> Expression | None:
+            if isinstance(part, Variable | Iri | Literal) or is_columnar(part):
+                return None
+            variable = Variable(f"_:.argument{len(named)}")
+            named[variable] = part
+            return variable
+
+        plain = rewritten(call, settled)
+        assert isinstance(plain, FunctionCall), "only its arguments are replaced"
+        if not named:
+            return call, solutions
+        columns = [
+            self.value(part, solutions, place).alias(column(variable))
+            for place, (variable, part) in enumerate(named.items())
+        ]
+        return plain, solutions.with_frame(solutions.frame.with_columns(columns))
+
     def _operands(self, expression: Expression, solutions: Solutions) -> Operands:
         if not is_columnar(expression):
-            return self._read(self.value(expression, solutions))
+            return self._read(self.value(expression, solutions, 0))
         arguments = [self._operands(each, solutions) for each in expression.arguments]
         iri = expression.function.value
         return self.calls.columns.results(iri, VECTORISED[iri, len(arguments)], arguments)

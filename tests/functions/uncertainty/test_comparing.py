@@ -178,3 +178,10 @@ def test_extremes_keep_their_digits(
 def test_what_cannot_be_computed_to_the_tolerance_is_an_error() -> None:
     with pytest.raises(ExpressionError, match="cannot be computed to 1e-10"):
         less(Beta(0.05, 0.06), Beta(0.05, 0.06))
+
+
+def test_parameters_whose_sum_is_beyond_doubles() -> None:
+    gap = less(Normal(0, 1e308), Normal(1e155, 1e308))
+    assert gap == pytest.approx(1 - 7.687e-13, abs=1e-15)
+    assert less(Normal(0, 1.5e308), Normal(0, 1.5e308)) == 0.5
+    assert less(Exponential(1e308), Exponential(1e308)) == 0.5

@@ -110,7 +110,10 @@ def _reluctance(distribution: Distribution) -> int:
 
 def less_normal(one: Normal, other: Normal) -> Column:
     """Both normal, which may be columns: so is their difference."""
-    deviation = np.sqrt(one.variance + other.variance)
+    variance = one.variance + other.variance
+    # The sum may be beyond doubles where its root is not.
+    halved = 2 * np.sqrt(one.variance / 4 + other.variance / 4)
+    deviation = np.where(np.isfinite(variance), np.sqrt(variance), halved)
     return np.asarray(ndtr((other.mean - one.mean) / deviation))
 
 
@@ -201,7 +204,7 @@ def _in_piece(one: Normal, pieces: Pieces, place: int, low: float, high: float) 
 
 def _less_exponential(one: Exponential, other: Exponential) -> float:
     """Whichever begins later must still be waited for."""
-    share = one.rate / (one.rate + other.rate)
+    share = 1 / (1 + other.rate / one.rate)  # rates may add up beyond doubles
     gap = one.shift - other.shift
     if gap >= 0:
         return exp(-other.rate * gap) * share
