@@ -51,7 +51,8 @@ def windows(server: Process, number: int, after: str | None = None) -> list[dict
         headers["Last-Event-ID"] = after
     found: list[dict[str, Any]] = []
     rows: list[Any] = []
-    params = {} if after is not None else {"last": "1000"}
+    # The address stays as it was when a browser comes back: what it has seen is in the header.
+    params = {"last": "1000"} if after is None else {"after": "0"}
     with (
         server.client() as client,
         client.stream("GET", "/queries/gates/events", headers=headers, params=params) as answer,

@@ -229,6 +229,30 @@ def test_graphs_are_made_replaced_added_to_and_removed(client: TestClient) -> No
     assert client.delete("/store", params={"graph": graph}).status_code == 404
 
 
+def test_a_graph_may_be_empty(client: TestClient) -> None:
+    graph = "http://example.org/empty"
+    accept = {"Accept": "application/n-triples"}
+    assert put(client, graph, "") == 201
+    assert client.get("/store", params={"graph": graph}, headers=accept).text == ""
+    assert put(client, graph, "<x:a> <x:b> 1 .", "POST") == 204
+    assert put(client, graph, "") == 204
+    assert client.get("/store", params={"graph": graph}).status_code == 200
+    assert client.delete("/store", params={"graph": graph}).status_code == 204
+    assert client.get("/store", params={"graph": graph}).status_code == 404
+
+
+def test_the_graph_of_a_stream_is_not_removed(client: TestClient) -> None:
+    assert client.delete("/store", params={"graph": CARS}).status_code == 403
+    assert client.get("/store", params={"graph": CARS}).status_code == 200
+
+
+def test_no_stream_has_the_name_of_a_static_graph(client: TestClient) -> None:
+    for graph in (PEOPLE, "http://example.org/given"):
+        answer = client.put("/streams/people", json={"iri": graph})
+        assert answer.status_code == 409, answer.text
+        assert "static graph" in answer.json()["detail"]
+
+
 def test_blank_nodes_of_two_bodies_are_different(client: TestClient) -> None:
     graph = "http://example.org/blank"
     put(client, graph, "_:x <x:p> 1 .")

@@ -87,7 +87,7 @@ class Demos:
         if demo.stream.name in hub.catalogue.streams:
             await hub.delete_stream(demo.stream.name)
         if demo.graph is not None and demo.graph in hub.static.graphs:
-            await hub.write_graph(demo.graph, lambda _before: ())
+            await hub.write_graph(demo.graph, lambda _before: None)
 
     def close(self) -> None:
         """Make no more elements."""

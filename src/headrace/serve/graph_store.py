@@ -92,9 +92,9 @@ async def delete_store(request: Request) -> Response:
     named, name = _named(request)
     if not named:
         raise Problem(400, "which graph? ?default or ?graph=IRI")
-    if name not in hub.static.graphs and name is not None:
-        raise Problem(404, f"there is no graph <{name[:200]}>")
-    await hub.write_graph(name, lambda _before: ())
+    if not hub.has_graph(name):
+        raise Problem(404, f"there is no graph <{(name or '')[:200]}>")
+    await hub.write_graph(name, lambda _before: None)
     return Response(status_code=204)
 
 

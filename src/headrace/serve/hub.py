@@ -170,6 +170,8 @@ class Hub:
             other = self.catalogue.stream_of(entry.iri)
             if other is not None:
                 raise Problem(409, f"<{entry.iri}> is stream '{other.name}' already")
+            if entry.iri in self.static.graphs:
+                raise Problem(409, f"<{entry.iri}> is a static graph already")
             if len(self.catalogue.streams) >= self.limits.streams:
                 raise busy(f"there are {self.limits.streams:,} streams already", 60, 429)
 
@@ -336,14 +338,20 @@ class Hub:
 
     # -- static graphs -------------------------------------------------------------------------
 
+    def has_graph(self, name: str | None) -> bool:
+        """Whether there is a graph, static or of a stream; the default graph always is."""
+        return (
+            name is None or name in self.static.graphs or self.catalogue.stream_of(name) is not None
+        )
+
     async def write_graph(
-        self, name: str | None, change: Callable[[Sequence[Quad]], Sequence[Quad]]
+        self, name: str | None, change: Callable[[Sequence[Quad]], Sequence[Quad] | None]
     ) -> bool:
         """Change a static graph, durably; whether there was one before.
 
         Args:
             name: of the graph.
-            change: makes its new statements of those that it has.
+            change: makes its new statements of those that it has; none removes it.
 
         Raises:
             Problem: it cannot be written.

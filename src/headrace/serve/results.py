@@ -175,7 +175,8 @@ async def _event_parts(
 def _place(hub: Hub, name: str, params: Any, last_id: str | None) -> int:
     """The id after which a follower begins."""
     newest = hub.retained.newest
-    given = params.get("after") or last_id
+    # A browser that comes back sends the id in a header, with the address that it began with.
+    given = last_id or params.get("after")
     if given:
         if not (given.isascii() and given.isdigit()) or len(given) > 18:  # noqa: PLR2004 - 64 bits
             raise Problem(400, f"expected the id of an evaluation, found {given[:40]!r}")

@@ -92,14 +92,14 @@ class StaticGraphs:
     def put(
         self,
         name: str | None,
-        quads: Iterable[Quad],
+        quads: Iterable[Quad] | None,
         apply: Callable[[str | None, Sequence[Quad]], None],
     ) -> bool:
-        """Have statements in place of those of a graph; none removes it.
+        """Have statements in place of those of a graph, or remove it.
 
         Args:
             name: of the graph.
-            quads: the statements.
+            quads: the statements; a graph may have none. Not given, the graph is removed.
             apply: makes queries see them.
 
         Returns:
@@ -113,9 +113,9 @@ class StaticGraphs:
                 403, "the server was started with this graph; change its file, and start it again"
             )
         known = name in self.graphs
-        plain = tuple(dict.fromkeys(Quad(q.subject, q.predicate, q.object) for q in quads))
+        plain = tuple(dict.fromkeys(Quad(q.subject, q.predicate, q.object) for q in quads or ()))
         others = {key: each for key, each in self.graphs.items() if key != name}
-        new = {**others, name: self._written(plain)} if plain else others
+        new = others if quads is None else {**others, name: self._written(plain)}
         self._save(new)
         apply(name, plain)
         self.graphs = new
