@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { fill, h } from "./dom";
 import { moment, number } from "./format";
-import type { Series } from "./results";
+import { alone, type Series } from "./results";
 import { tone } from "./settings";
 
 export const MOST_LINES = 8;
@@ -19,7 +19,7 @@ export class Chart {
     this.shape = "";
     if (this.last) this.show(...this.last);
   };
-  private last: [number[], Series[], string] | null = null;
+  private last: [number[], Series[], string, boolean] | null = null;
 
   constructor() {
     this.element = h("div", { class: "chart" }, this.box, this.legend);
@@ -27,12 +27,14 @@ export class Chart {
     window.addEventListener("themechange", this.retheme);
   }
 
-  show(times: number[], lines: Series[], what: string): void {
-    this.last = [times, lines, what];
+  /** Values lasting, they are drawn through the evaluations that do not tell them again. */
+  show(times: number[], lines: Series[], what: string, lasting: boolean): void {
+    this.last = [times, lines, what, lasting];
     const data: uPlot.AlignedData = [times.map((at) => at / 1000), ...lines.map((line) => line.values)];
-    const shape = lines.map((line) => line.name).join("\n");
+    const whole = lines.every((line) => line.values.every((value) => value === null || Number.isInteger(value)));
+    const shape = [whole, lasting, ...lines.map((line) => line.name)].join("\n");
     if (this.plot && shape === this.shape) this.plot.setData(data);
-    else this.rebuild(data, lines);
+    else this.rebuild(data, lines, whole, lasting);
     this.shape = shape;
     this.names = lines.map((line) => line.name);
     this.label(times, lines, what);
@@ -44,7 +46,7 @@ export class Chart {
     this.plot?.destroy();
   }
 
-  private rebuild(data: uPlot.AlignedData, lines: Series[]): void {
+  private rebuild(data: uPlot.AlignedData, lines: Series[], whole: boolean, lasting: boolean): void {
     this.plot?.destroy();
     const axis = { stroke: tone("--muted"), grid: { stroke: tone("--line"), width: 1 }, ticks: { show: false }, font: "12px 'IBM Plex Sans Variable', sans-serif" };
     this.plot = new uPlot(
@@ -60,11 +62,14 @@ export class Chart {
             label: line.name,
             stroke: tone(`--series-${at + 1}`),
             width: 2,
-            spanGaps: true,
-            points: { show: (data[0]?.length ?? 0) < 40, size: 5, fill: tone("--surface") },
+            spanGaps: lasting,
+            points: { show: (plot: uPlot) => few(plot), filter: (plot: uPlot, which: number) => (few(plot) ? null : alone(plot.data[which] ?? [])), size: 5, fill: tone("--surface") },
           })),
         ],
-        axes: [{ ...axis, size: 34, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) }],
+        axes: [
+          { ...axis, size: 34, space: 84, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) },
+          { ...axis, size: 56, ...(whole ? { incrs: WHOLE } : {}), values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))) },
+        ],
         scales: { y: { range: (_, low, high) => bounds(low, high) } },
         hooks: { setCursor: [(plot) => this.point(plot)] },
       },
@@ -119,11 +124,18 @@ export class Chart {
   }
 }
 
+/** Steps between ticks where nothing is between whole numbers. */
+const WHOLE = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+
+/** Whether every point can be marked. */
+const few = (plot: uPlot) => plot.data[0].length < 40;
+
 /** A tick of the time axis: as much of the clock as the step between ticks needs. */
 function clock(seconds: number, step: number): string {
   const at = moment(seconds * 1000);
   const [time = "", date] = at.split(" ").reverse();
   if (step >= 86_400) return date ?? "today";
+  if (step < 1) return time;
   return step >= 60 ? time.slice(0, 5) : time.slice(0, 8);
 }
 

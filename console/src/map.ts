@@ -13,10 +13,14 @@ export interface Spot {
   group: number;
 }
 
-const WIDTH = 800;
-const HEIGHT = 440;
 const EDGE = 44;
+const NARROW = 520;
 const STEPS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];
+
+interface Size {
+  width: number;
+  height: number;
+}
 
 interface Frame {
   west: number;
@@ -26,7 +30,7 @@ interface Frame {
 }
 
 /** Where spots lie, widened so that nothing is at the edge, in the shape of the picture. */
-export function frame(spots: readonly Spot[]): Frame {
+function frame(spots: readonly Spot[], { width, height }: Size): Frame {
   let west = Math.min(...spots.map((spot) => spot.longitude));
   let east = Math.max(...spots.map((spot) => spot.longitude));
   let south = Math.min(...spots.map((spot) => spot.latitude));
@@ -36,7 +40,7 @@ export function frame(spots: readonly Spot[]): Frame {
   const least = 0.002;
   let wide = Math.max((east - west) * 1.15, least / narrow);
   let tall = Math.max((north - south) * 1.25, least);
-  const wanted = (WIDTH - 2 * EDGE) / (HEIGHT - 2 * EDGE) / narrow;
+  const wanted = (width - 2 * EDGE) / (height - 2 * EDGE) / narrow;
   if (wide / tall < wanted) wide = tall * wanted;
   else tall = wide / wanted;
   const centre = (west + east) / 2;
@@ -55,8 +59,9 @@ function degrees(value: number, [positive, negative]: [string, string], step: nu
 
 export class Chartlet {
   readonly element: HTMLElement;
-  private readonly picture = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "map", role: "img" });
+  private readonly picture = s("svg", { class: "map", role: "img" });
   private kept: Frame | null = null;
+  private size: Size = { width: 0, height: 0 };
 
   constructor() {
     this.element = h("div", { class: "map-box" }, this.picture);
@@ -65,16 +70,27 @@ export class Chartlet {
   show(spots: readonly Spot[], what: string): void {
     const drawn = spots.filter((spot) => Math.abs(spot.latitude) <= 90 && Math.abs(spot.longitude) <= 360);
     if (!drawn.length) return;
+    this.measure();
     this.kept = this.fitting(drawn);
     const { west, east, south, north } = this.kept;
-    const x = (longitude: number) => EDGE + ((longitude - west) / (east - west)) * (WIDTH - 2 * EDGE);
-    const y = (latitude: number) => HEIGHT - EDGE + ((south - latitude) / (north - south)) * (HEIGHT - 2 * EDGE);
-    fill(this.picture, s("title", {}, what), graticule(this.kept, x, y), trails(drawn, x, y), drawn.map((spot) => dot(spot, x(spot.longitude), y(spot.latitude))));
+    const { width, height } = this.size;
+    const x = (longitude: number) => EDGE + ((longitude - west) / (east - west)) * (width - 2 * EDGE);
+    const y = (latitude: number) => height - EDGE + ((south - latitude) / (north - south)) * (height - 2 * EDGE);
+    fill(this.picture, s("title", {}, what), graticule(this.kept, this.size, x, y), trails(drawn, x, y), drawn.map((spot) => dot(spot, x(spot.longitude), y(spot.latitude), width)));
+  }
+
+  /** Drawn as large as it is shown, so that words keep their size. */
+  private measure(): void {
+    const width = Math.max(280, this.element.clientWidth || 800);
+    if (width === this.size.width) return;
+    this.size = { width, height: width < NARROW ? 300 : 440 };
+    this.kept = null;
+    this.picture.setAttribute("viewBox", `0 0 ${width} ${this.size.height}`);
   }
 
   /** The frame is kept while all spots are in it, so that the map does not swim. */
   private fitting(spots: readonly Spot[]): Frame {
-    const fits = frame(spots);
+    const fits = frame(spots, this.size);
     const kept = this.kept;
     if (!kept) return fits;
     const inside = spots.every(
@@ -84,20 +100,20 @@ export class Chartlet {
   }
 }
 
-function graticule({ west, east, south, north }: Frame, x: (longitude: number) => number, y: (latitude: number) => number): SVGElement {
-  const wanted = (east - west) / 6;
+function graticule({ west, east, south, north }: Frame, { width, height }: Size, x: (longitude: number) => number, y: (latitude: number) => number): SVGElement {
+  const wanted = (east - west) / (width < NARROW ? 3 : 6);
   const step = STEPS.find((each) => each >= wanted) ?? 45;
   const upwards = STEPS.find((each) => each >= (north - south) / 4) ?? 45;
   const lines = s("g", { class: "graticule" });
   for (let at = Math.ceil(west / step) * step; at <= east; at += step) {
     lines.append(
-      s("line", { x1: x(at), x2: x(at), y1: EDGE / 2, y2: HEIGHT - EDGE / 2 }),
-      s("text", { x: x(at), y: HEIGHT - 6, "text-anchor": "middle" }, degrees(at, ["E", "W"], step)),
+      s("line", { x1: x(at), x2: x(at), y1: EDGE / 2, y2: height - EDGE / 2 }),
+      s("text", { x: x(at), y: height - 6, "text-anchor": "middle" }, degrees(at, ["E", "W"], step)),
     );
   }
   for (let at = Math.ceil(south / upwards) * upwards; at <= north; at += upwards) {
     lines.append(
-      s("line", { x1: EDGE / 2, x2: WIDTH - EDGE / 2, y1: y(at), y2: y(at) }),
+      s("line", { x1: EDGE / 2, x2: width - EDGE / 2, y1: y(at), y2: y(at) }),
       s("text", { x: 6, y: y(at) - 5 }, degrees(at, ["N", "S"], upwards)),
     );
   }
@@ -114,14 +130,16 @@ function trails(spots: readonly Spot[], x: (longitude: number) => number, y: (la
   );
 }
 
-function dot(spot: Spot, x: number, y: number): SVGElement {
+function dot(spot: Spot, x: number, y: number, width: number): SVGElement {
   const fresh = spot.age === 0;
+  // Words go where there is room for them.
+  const beside = x > width * 0.6 ? { x: -16, y: 4, "text-anchor": "end" } : { x: 16, y: 4 };
   return s(
     "g",
     { class: `spot series-${(spot.group % 8) + 1}`, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, opacity: (1 - spot.age * 0.85).toFixed(2) },
     s("title", {}, `${spot.name}${spot.detail ? `: ${spot.detail}` : ""}`),
     fresh ? s("circle", { r: 13, class: "halo" }) : null,
     s("circle", { r: fresh ? 6 : 4 }),
-    fresh ? s("text", { x: 16, y: 4 }, [spot.name.length > 22 ? `${spot.name.slice(0, 21)}…` : spot.name, spot.value].filter(Boolean).join("  ")) : null,
+    fresh ? s("text", beside, [spot.name.length > 22 ? `${spot.name.slice(0, 21)}…` : spot.name, spot.value].filter(Boolean).join("  ")) : null,
   );
 }

@@ -101,7 +101,10 @@ export function byName(one: string, other: string): number {
   return one.localeCompare(other, "en", { numeric: true });
 }
 
-/** A variable over time, one line for each value of the key; the largest lines first. */
+/** How many of the newest evaluations decide which lines are drawn. */
+const RECENT = 12;
+
+/** A variable over time, one line for each value of the key; those that have values now come first. */
 export function series(results: Results, value: string, key: string | null, most: number): { times: number[]; lines: Series[]; left: number } {
   const lines = new Map<string, Map<number, number>>();
   const times = new Set<number>();
@@ -117,11 +120,21 @@ export function series(results: Results, value: string, key: string | null, most
     }
   }
   const sorted = [...times].sort((one, other) => one - other);
-  const ranked = [...lines].sort((one, other) => other[1].size - one[1].size || one[0].localeCompare(other[0]));
+  const recent = sorted.slice(-RECENT);
+  const lately = new Map([...lines].map(([name, points]) => [name, recent.filter((at) => points.has(at)).length]));
+  const ranked = [...lines].sort(
+    ([one, some], [other, more]) => (lately.get(other) ?? 0) - (lately.get(one) ?? 0) || more.size - some.size || one.localeCompare(other),
+  );
   const kept = ranked.slice(0, most).sort((one, other) => byName(one[0], other[0]));
   return {
     times: sorted,
     lines: kept.map(([name, points]) => ({ name, values: sorted.map((at) => points.get(at) ?? null) })),
     left: ranked.length - kept.length,
   };
+}
+
+/** The places of values that have none beside them, which no line would show. */
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const lacks = (at: number) => values[at] === null || values[at] === undefined;
+  return Array.from({ length: values.length }, (_, at) => at).filter((at) => !lacks(at) && lacks(at - 1) && lacks(at + 1));
 }

@@ -14,6 +14,7 @@ const PAGES: [string, string, string][] = [
 ];
 const THEMES: Theme[] = ["auto", "light", "dark"];
 const NOTICE = 6000;
+const COMPLAINT = 20_000;
 
 export class Shell {
   private readonly main = h("main", { id: "main", tabindex: -1 });
@@ -47,6 +48,8 @@ export class Shell {
       if (current) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     });
+    // What went wrong elsewhere is no longer of use, and may cover what is.
+    if (!first) for (const complaint of this.notices.querySelectorAll(".bad")) complaint.remove();
     fill(this.main, view.element);
     scrollTo(0, 0);
     if (!first) this.main.focus({ preventScroll: true });
@@ -78,8 +81,10 @@ export class Shell {
   private notice(text: string, tone: "good" | "bad"): void {
     const close = h("button", { type: "button", class: "link", "aria-label": "Dismiss", onclick: () => item.remove() }, "×");
     const item = h("div", { class: `notice ${tone}` }, h("span", { dir: "auto" }, text), close);
+    // Another try is under way when the next is told: what it says is what counts.
+    for (const complaint of this.notices.querySelectorAll(".bad")) complaint.remove();
     this.notices.append(item);
-    if (tone === "good") setTimeout(() => item.remove(), NOTICE);
+    setTimeout(() => item.remove(), tone === "good" ? NOTICE : COMPLAINT);
     while (this.notices.children.length > 4) this.notices.firstChild?.remove();
   }
 }

@@ -14,6 +14,7 @@ export class Table {
   private readonly head = h("tr");
   private readonly body = h("tbody");
   private columns = "";
+  private right = new Set<string>();
   private values = new Map<string, string>();
 
   constructor(
@@ -29,7 +30,12 @@ export class Table {
 
   show(variables: readonly string[], lines: readonly Line[], moving: boolean, lead: string | null = null): void {
     const columns = [lead ?? "", ...variables].join("\n");
-    const right = new Set(variables.filter((name) => lines.some(({ row }) => row[name]) && lines.every(({ row }) => !row[name] || numeric(row[name]) !== null)));
+    // A column that has no values for once keeps its side.
+    const toRight = (name: string) => {
+      const terms = lines.map(({ row }) => row[name]).filter((term) => term !== undefined);
+      return terms.length ? terms.every((term) => numeric(term) !== null) : this.right.has(name);
+    };
+    const right = (this.right = new Set(variables.filter(toRight)));
     if (columns !== this.columns) {
       this.columns = columns;
       this.values.clear();

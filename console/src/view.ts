@@ -34,7 +34,11 @@ export function onNotice(announce: typeof announcer): void {
 export const notice = (text: string, tone: "good" | "bad" = "good") => announcer(text, tone);
 
 export function complaint(error: unknown): string {
-  if (error instanceof Refused || error instanceof Unreachable) return error.message;
+  if (error instanceof Refused) {
+    const { line, column } = error.problems[0] ?? {};
+    return line ? `Line ${line}, column ${column ?? 1}: ${error.message}` : error.message;
+  }
+  if (error instanceof Unreachable) return error.message;
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { KEPT_EVALUATIONS, KEPT_ROWS, position, Results, series, type Evaluation } from "../src/results";
+import { alone, KEPT_EVALUATIONS, KEPT_ROWS, position, Results, series, type Evaluation } from "../src/results";
 import type { Row, Term } from "../src/terms";
 
 const XSD = "http://www.w3.org/2001/XMLSchema#";
@@ -47,4 +47,19 @@ test("what is kept is bounded", () => {
   assert.ok(results.rows <= KEPT_ROWS);
   assert.equal(results.rows, results.evaluations.length * rows.length);
   assert.equal(results.seen, 2 * KEPT_EVALUATIONS);
+});
+
+test("lines that have values now are drawn before those that had more", () => {
+  const row = (name: string): Row => ({ car: iri(`x:${name}`), n: integer(1) });
+  const early = Array.from({ length: 30 }, () => [row("gone")]);
+  const late = Array.from({ length: 20 }, (_, at) => (at % 2 ? [row("here"), row("seldom")] : [row("here")]));
+  const { lines, left } = series(filled(["car", "n"], ...early, ...late), "n", "car", 2);
+  assert.deepEqual(lines.map(({ name }) => name), ["x:here", "x:seldom"]);
+  assert.equal(left, 1);
+});
+
+test("values with none beside them are found", () => {
+  assert.deepEqual(alone([1, null, 2, 3, null, null, 4]), [0, 6]);
+  assert.deepEqual(alone([null, 5, null]), [1]);
+  assert.deepEqual(alone([1, 2]), []);
 });

@@ -121,7 +121,7 @@ def test_errors_are_text(page: Page, hostile: Server, payload: str) -> None:
     page.keyboard.insert_text(payload)
     expect(page.locator(".verdict .bad")).to_be_visible(timeout=SOON)
     page.get_by_role("button", name="Register").click()
-    expect(page.locator(".verdict")).to_contain_text("Not registered.", timeout=SOON)
+    expect(page.locator(".verdict")).to_contain_text("Not registered:", timeout=SOON)
     harmless(page)
 
 

@@ -97,7 +97,7 @@ function figures({ operators = [], live }: Plan): HTMLElement {
         ),
       ),
     ),
-    h("p", { class: "muted" }, `Found: solutions in what the streams hold now, over all windows of it.${state}`),
+    h("p", { class: "muted" }, `Expected: solutions in one window. Found: solutions in what the streams hold now, over all windows of it.${state}`),
   );
 }
 

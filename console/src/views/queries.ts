@@ -115,7 +115,8 @@ function editing(signal: AbortSignal): HTMLElement {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       refused = { text, problems: error.problems };
-      fill(verdict, h("p", { class: "bad" }, h("strong", {}, "Not registered. "), error.message));
+      const hint = error.problems[0]?.hint;
+      fill(verdict, h("p", { class: "bad" }, h("strong", {}, "Not registered: "), error.message, hint ? h("span", { class: "hint-line" }, hint) : null));
     }
   }, { class: "primary" });
 
@@ -170,8 +171,8 @@ async function checked(text: string, verdict: HTMLElement, toProblem: () => void
       verdict,
       h("p", { class: "good" }, found.summary?.replace(/^ok, /, "") ?? "This query is right."),
       found.continuous === false ? h("p", { class: "wait" }, "It has no window, so it is no continuous query. Ask it on the ", h("a", { href: linkTo.sparql }, "SPARQL"), " page.") : null,
-      found.unknown_streams.length ? h("p", { class: "wait" }, `There is no stream ${found.unknown_streams.map((iri) => `<${iri}>`).join(", ")} here. `, h("a", { href: linkTo.streams }, "Make it"), " first.") : null,
       warnings.map((each) => h("p", { class: "wait" }, each.message, each.hint ? ` ${each.hint}` : "")),
+      found.unknown_streams.length ? h("p", { class: "wait" }, "Streams are made on the ", h("a", { href: linkTo.streams }, "Streams"), " page.") : null,
     );
   }
   return [...found.errors, ...warnings];

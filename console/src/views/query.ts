@@ -21,6 +21,19 @@ export function query(context: Context): View {
   const state = h("span", { class: "state" });
   const body = h("div", { class: "query-body" });
   const pauses = action("Pause", () => toggle(name), { class: "quiet mutates" });
+  const actions = h(
+    "div",
+    { class: "actions" },
+    pauses,
+    action("Remove", async () => {
+      if (await remove(name)) go(linkTo.queries);
+    }, { class: "quiet danger-text mutates" }),
+  );
+  const parts = tabs("Parts of the query", [
+    ["Results", linkTo.query(name)],
+    ["Plan", linkTo.query(name, "plan")],
+    ["Text", linkTo.query(name, "text")],
+  ], tab === "plan" ? "Plan" : tab === "text" ? "Text" : "Results");
   const element = h(
     "div",
     { class: "query" },
@@ -30,20 +43,9 @@ export function query(context: Context): View {
       { class: "title-line" },
       h("h1", { dir: "auto" }, name),
       state,
-      h(
-        "div",
-        { class: "actions" },
-        pauses,
-        action("Remove", async () => {
-          if (await remove(name)) go(linkTo.queries);
-        }, { class: "quiet danger-text mutates" }),
-      ),
+      actions,
     ),
-    tabs("Parts of the query", [
-      ["Results", linkTo.query(name)],
-      ["Plan", linkTo.query(name, "plan")],
-      ["Text", linkTo.query(name, "text")],
-    ], tab === "plan" ? "Plan" : tab === "text" ? "Text" : "Results"),
+    parts,
     body,
   );
   const health = new Health();
@@ -55,11 +57,13 @@ export function query(context: Context): View {
       if (shown) fill(state, chip("removed"));
       // One that was registered a moment ago comes with the next news of the server.
       if (shown || Date.now() - opened < PATIENCE) return;
+      actions.hidden = parts.hidden = true;
       fill(body, empty("There is no such query.", "It was removed, or never registered here.", h("a", { class: "button", href: linkTo.queries }, "All queries")));
       return;
     }
     if (!shown) {
       shown = true;
+      actions.hidden = parts.hidden = false;
       fill(body, part(tab, found, context), health.element);
     }
     if (state.textContent !== found.state) fill(state, chip(found.state, TONES[found.state]));

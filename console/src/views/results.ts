@@ -171,7 +171,7 @@ class ResultsView {
 
   private charted(value: string, key: string | null): void {
     const { times, lines, left } = series(this.feed.results, value, key, MOST_LINES);
-    this.chart.show(times, lines, `?${value} over time`);
+    this.chart.show(times, lines, `?${value} over time`, this.feed.op !== "rstream");
     say(this.note, left ? `${plural(left, "other line is", "other lines are")} not drawn; the table has all rows.` : "");
   }
 

@@ -70,7 +70,7 @@ function making(): HTMLElement {
   const form = h(
     "form",
     { class: "form", onsubmit: (event: Event) => (event.preventDefault(), button.click()) },
-    field("Name", name, "Letters, digits, - and _"),
+    field("Name", name, "Letters, digits, -, _ and ., a letter or digit first"),
     field("IRI", iri, `By which queries read it, such as ${shortened("http://example.org/cars")}`),
     field("Title", title),
     field("Times of elements", time),
