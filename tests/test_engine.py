@@ -136,6 +136,22 @@ def test_a_stream_that_nobody_has_declared_is_named_with_what_is_near() -> None:
         engine.start()
 
 
+def test_a_stream_that_nobody_has_declared_is_told_with_what_to_do() -> None:
+    engine = Engine()
+    cars = engine.stream("cars")
+    engine.register("SELECT * FROM STREAM <other:one> [RANGE 1s STEP 1s] { ?a ?b ?c }")
+    with pytest.raises(
+        SettingError, match=r"declared are <cars>; say what it is with .*Engine\.stre"
+    ):
+        cars.push("<x:a> <x:b> <x:c> .", at=1)
+
+
+@pytest.mark.parametrize("name", ["", "not an iri <", "x:\n", "<>"])
+def test_what_is_no_iri_is_no_name_of_a_stream(name: str) -> None:
+    with pytest.raises(SettingError, match="expected the IRI of a stream"):
+        Engine().stream(name)
+
+
 def test_a_wrong_query_is_refused_when_it_is_registered_and_leaves_nothing_behind() -> None:
     engine = Engine()
     with pytest.raises(QueryError):

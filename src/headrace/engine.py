@@ -42,7 +42,7 @@ from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
 from headrace.sources import files_named, interleaved
 from headrace.store import Store
-from headrace.stream import Stream, present
+from headrace.stream import Stream, name_of, present
 
 
 class Engine:
@@ -133,9 +133,9 @@ class Engine:
             source: the file, folder or pattern that `run` reads it from, or several.
 
         Raises:
-            SettingError: it is declared already, and otherwise; or it cannot be idle here.
+            SettingError: it is no IRI, or is declared otherwise already, or cannot be idle here.
         """
-        iri = iri.removeprefix("<").removesuffix(">")
+        iri = name_of(iri)
         if idle is not None and self._clock is None:
             raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
         if self._fitting.makes(iri):

@@ -116,10 +116,12 @@ class Fitting:
 
 def _undeclared(plan: Plan, stream: Iri, known: list[str]) -> str:
     near = nearest(stream.value, known)
-    hint = f"did you mean <{near}>?" if near else f"declared are {names(known)}"
-    if not known:
-        hint = f"say what it is with --stream {stream.value}=SOURCE or Engine.stream"
-    return f"'{plan.name}' reads <{stream.value}>, which is no declared stream; {hint}"
+    problem = f"'{plan.name}' reads <{stream.value}>, which is no declared stream"
+    if near:
+        return f"{problem}; did you mean <{near}>?"
+    declared = f"; declared are {names(known)}" if known else ""
+    remedy = f"say what it is with --stream {stream.value}=SOURCE or Engine.stream"
+    return f"{problem}{declared}; {remedy}"
 
 
 def names(iris: Iterable[str]) -> str:

@@ -34,7 +34,9 @@ def _named_source(text: str) -> tuple[str, str]:
         last = "=" not in source
         if name and source and (last or Path(source).exists() or _ADDRESS.match(source)):
             return name.removeprefix("<").removesuffix(">"), source
-    raise SettingError(f"expected --stream IRI=SOURCE, found '{text}'")
+    raise SettingError(
+        f"expected --stream IRI=SOURCE, found '{text}'; for example --stream cars=cars.tnq"
+    )
 
 
 def named_file(text: str) -> tuple[str | None, Path]:

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from headrace.errors import DataError
+from headrace.errors import DataError, SettingError
 from headrace.inline import InlineRunner, StreamFeed
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import format_of_media_type
+from headrace.rdf.iri import is_well_formed
 from headrace.rdf.reading import read
 from headrace.rdf.terms import Quad
 from headrace.rdf.timed import scoped
@@ -24,6 +25,18 @@ Moment = int | float | str | datetime
 def present() -> int:
     """The present by the clock of this machine, in microseconds."""
     return time.time_ns() // 1000
+
+
+def name_of(text: str) -> str:
+    """The IRI that a stream is called by, in angle brackets or without.
+
+    Raises:
+        SettingError: it is none.
+    """
+    iri = text.removeprefix("<").removesuffix(">")
+    if not iri or not is_well_formed(iri):
+        raise SettingError(f"expected the IRI of a stream, found '{text}'")
+    return iri
 
 
 class Owner(Protocol):

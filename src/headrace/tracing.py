@@ -23,6 +23,7 @@ from headrace.sources import files_named, interleaved
 
 _MOST: Final = 10
 """So many causes are told."""
+_EXAMPLE: Final = "; for example --why '<x:s> a <x:C>'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,13 @@ def triple_of(text: str, prefixes: Mapping[str, str]) -> Triple:
     try:
         found = list(read(f"{known}{text.strip().removesuffix('.')} .", Format.TURTLE))
     except DataError as error:
-        raise SettingError(f"expected --why TRIPLE, found '{text}': {error.problem}") from None
+        # The full stop that is in the way is not the user's.
+        why = "it ends too early" if error.problem.startswith(". ") else error.problem
+        problem = f"expected --why TRIPLE, found '{text}': {why}{_EXAMPLE}"
+        raise SettingError(problem) from None
     if len(found) != 1:
-        raise SettingError(f"expected --why with one triple, found {len(found)} in '{text}'")
+        number = len(found)
+        raise SettingError(f"expected --why with one triple, found {number} in '{text}'{_EXAMPLE}")
     return found[0].triple
 
 

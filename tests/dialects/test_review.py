@@ -146,6 +146,12 @@ def test_nothing_is_noted_where_nothing_is_amiss(text: str) -> None:
     assert notes(text) == []
 
 
+def test_a_short_time_without_a_unit_is_noted() -> None:
+    text = "SELECT * FROM STREAM <t> [RANGE %s STEP 5s] { ?s ?p ?o }"
+    assert notes(text % "10") == ["'10' has no unit, so it is 10 ms; for seconds: 10s"]
+    assert notes(text % "10ms") == notes(text % "10000") == notes(text % "PT10S") == []
+
+
 def test_a_graph_of_the_name_of_a_window_does_not_read_it() -> None:
     text = "PREFIX : <x:> SELECT * FROM NAMED WINDOW :w ON :s [RANGE 1s] { GRAPH :w { ?s ?p ?o } }"
     assert notes(text) == ["no pattern reads window <x:w>"]

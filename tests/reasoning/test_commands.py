@@ -132,6 +132,9 @@ def test_explain_says_why_a_triple_holds(folder: Path) -> None:
     general = "<x:Cat> a <http://www.w3.org/2000/01/rdf-schema#Resource>"
     assert "by rdfs4b" in call("explain", QUERY, *options, "--why", general).output
     assert call("explain", QUERY, *options, "--why", "no triple").exit_code == 2
+    early = call("explain", QUERY, *options, "--why", "<x:tom> a")
+    assert early.exit_code == 2
+    assert "it ends too early; for example --why" in early.output
     assert call("explain", QUERY, "--why", FED).exit_code == 2
 
 

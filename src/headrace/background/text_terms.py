@@ -22,10 +22,10 @@ from headrace.algebra.paths import (
     ZeroOrOne,
 )
 from headrace.errors import InternalError, UnsupportedError
+from headrace.rdf.iri import is_well_formed
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
-_NOT_IN_IRIS: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]")
 _LANGUAGE: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 _NAME: Final = re.compile(r"\w+")
 _BARE: Final = {
@@ -56,12 +56,12 @@ def is_writable(term: Term) -> bool:
     """
     match term:
         case Iri(value):
-            return not _NOT_IN_IRIS.search(value)
+            return is_well_formed(value)
         case BlankNode():
             return False
         case Literal(lexical, datatype, language):
             tagged = language is None or _LANGUAGE.fullmatch(language) is not None
-            return tagged and not _NOT_IN_IRIS.search(datatype) and _is_text(lexical)
+            return tagged and is_well_formed(datatype) and _is_text(lexical)
         case QuotedTriple(subject, predicate, object_):
             return all(map(is_writable, (subject, predicate, object_)))
         case _:

@@ -8,12 +8,11 @@ from typing import Final
 from headrace.functions.errors import ExpressionError
 from headrace.functions.numerals import Number
 from headrace.functions.values import FALSE, TRUE, value_of
-from headrace.rdf.iri import is_absolute, resolve
+from headrace.rdf.iri import is_absolute, is_well_formed, resolve
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import RDF_LANG_STRING, XSD_STRING
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
-_NOT_IN_IRIS: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 
 
 def simple_text(term: Term) -> str:
@@ -114,7 +113,7 @@ def iri(term: Term, base: Term | None = None) -> Iri:
     if isinstance(term, Iri):
         return term
     text = simple_text(term)
-    if _NOT_IN_IRIS.search(text):
+    if not is_well_formed(text):
         raise ExpressionError(f"{term} has characters that no IRI has")
     if isinstance(base, Iri):
         return Iri(resolve(text, base.value))

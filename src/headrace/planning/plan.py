@@ -170,7 +170,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
         raise UnsupportedError(
             f"'{name}' reads no stream, so it has one answer and nothing to wait for",
             source,
-            hint="ask it with `headrace query`",
+            hint="ask it with `headrace query`, in Python with headrace.store.Store",
         )
     _check(query, source)
     windows = tuple(each for window in query.windows for each in _planned(window, streams))

@@ -12,6 +12,14 @@ _PARTS: Final = re.compile(
 )
 
 
+_NOT_IN_IRIS: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]")
+
+
+def is_well_formed(iri: str) -> bool:
+    """Whether an IRI has only characters that may stand between < and >."""
+    return _NOT_IN_IRIS.search(iri) is None
+
+
 def is_absolute(iri: str) -> bool:
     """Whether an IRI has a scheme."""
     return _split(iri)["scheme"] is not None

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from headrace.errors import DataError
+from headrace.rdf.iri import is_well_formed
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.texts import decoded
@@ -13,7 +14,6 @@ from headrace.rdf.vocabulary import RDF_LANG_STRING, XSD_STRING
 from headrace.results.table import ResultLimits
 
 _SHOWN: Final = 60
-_NOT_IN_IRIS: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 _LANGUAGE: Final = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _PLAIN_LABEL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _ENCODED: Final = "hex-"
@@ -51,7 +51,7 @@ class Checked:
         known = self._iris.get(value)
         if known is None:
             self._check_text(value)
-            if _NOT_IN_IRIS.search(value):
+            if not is_well_formed(value):
                 raise DataError(f"expected an IRI, found {shown(value)}")
             known = self._iris.setdefault(value, Iri(value))
         return known

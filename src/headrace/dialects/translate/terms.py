@@ -29,6 +29,8 @@ from headrace.rdf.vocabulary import (
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _MOST_DIGITS: Final = 18
+_DIGITS_OF_A_SECOND: Final = 4
+"""Of one in milliseconds."""
 _MOST_NOTES: Final = 20
 _LONG_QUOTES: Final = ('"""', "'''")
 
@@ -192,6 +194,10 @@ class TermTranslator:
         if first.type == "DURATION":
             return self.exact(iso_duration(first), first)
         if len(children) == 1:
+            if len(first) < _DIGITS_OF_A_SECOND:
+                self.note(
+                    f"'{first}' has no unit, so it is {first} ms; for seconds: {first}s", first
+                )
             return self.exact(unit_duration(first, "ms"), first)
         total = Decimal(0)
         for number, unit in zip(children[::2], children[1::2], strict=True):
