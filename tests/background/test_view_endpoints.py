@@ -310,3 +310,39 @@ def test_what_many_rows_are_made_of_goes_first(
     before = len(endpoint.seen)
     engine.step()
     assert asked_users(endpoint, since=before)[-1:] == [5]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x ?k ?n",
+        "?k <p:n> ?n",
+        "?x <p:n> ?n . ?x ?k ?n",
+        "{ ?x ?k ?n } UNION { ?x <p:says> ?k }",
+        "?x <p:says> ?k OPTIONAL { ?x ?k ?n }",
+        "?x <p:says> ?k OPTIONAL { ?k <p:n> ?n }",
+        "?x ?k ?n FILTER(?n > 1)",
+    ],
+)
+def test_keys_that_cannot_stand_where_they_would_have_no_solutions(pattern: str) -> None:
+    data = DATA + '<u:1> <p:says> "hello" . <u:2> <p:says> <p:n> . <u:3> <p:n> "hello" .'
+    answers: list[list[list[str]]] = []
+    for refresh in ("bound", "blocks"):
+        with serving(data) as endpoint:
+            services = ServiceConfig(
+                allow=(endpoint.iri,), private=("127.0.0.1",), refresh=refresh, fill="window"
+            )
+            engine = Engine(services=services)
+            query = engine.register(
+                f"SELECT * FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] {{ ?m <x:says> ?k "
+                f"SERVICE <{endpoint.iri}> [POLICY LRU BUDGET 9] {{ {pattern} }} }} "
+            )
+            for term in ('"hello"', "<p:n>", "<u:4>", '"2"^^<x:odd>'):
+                engine.stream(STREAM).push(f"<x:m> <x:says> {term} .", at=500)
+            engine.finish()
+            found = list(query.results())
+            assert all(each.error is None for each in found)
+            answers.append([sorted(map(str, each.bindings())) for each in found])
+            engine.static.close()
+    assert answers[0] == answers[1]
+    assert any(answers[0])

@@ -130,6 +130,40 @@ def is_substitutable(operator: Operator, variables: frozenset[Variable]) -> bool
             return False
 
 
+def without_impossible(operator: Operator) -> Operator | None:
+    """What is left of an operator without patterns that match nothing in any data; none if nothing.
+
+    Values that were put in may have made some: a literal is no subject and no predicate.
+    """
+    match operator:
+        case Bgp(patterns):
+            return operator if all(map(_may_match, patterns)) else None
+        case Join(left, right):
+            kept = without_impossible(left), without_impossible(right)
+            return None if kept[0] is None or kept[1] is None else Join(kept[0], kept[1])
+        case Union(branches):
+            rest = tuple(each for each in map(without_impossible, branches) if each is not None)
+            return Union(rest) if rest else None
+        case LeftJoin(left, right, condition):
+            kept = without_impossible(left), without_impossible(right)
+            if kept[0] is None or kept[1] is None:
+                return kept[0]
+            return LeftJoin(kept[0], kept[1], condition)
+        case Graph(_, source) | Filter(_, source):
+            inner = without_impossible(source)
+            return None if inner is None else replace(operator, input=inner)
+        case _:
+            return operator
+
+
+def _may_match(pattern: TriplePattern | PathPattern) -> bool:
+    terms = (pattern.subject, pattern.object)
+    if isinstance(pattern, TriplePattern) and not isinstance(pattern.predicate, Variable | Iri):
+        return False
+    inner = all(_may_match(each) for each in terms if isinstance(each, TriplePattern))
+    return inner and not isinstance(pattern.subject, Literal)
+
+
 def _joined(operator: Operator, bindings: Bindings) -> Operator:
     """The operator joined with those of the values that it has variables for."""
     names = tuple(variable for variable in bindings if variable in possible(operator))

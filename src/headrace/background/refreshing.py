@@ -16,7 +16,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Operator, Service, Slice, Values
 from headrace.algebra.scope import possible_in_order
-from headrace.algebra.substitution import is_substitutable, substituted
+from headrace.algebra.substitution import is_substitutable, substituted, without_impossible
 from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
@@ -174,6 +174,8 @@ class Fetcher:
         terms: list[Keys] = [tuple(filter(None, each)) for each in zip(*columns, strict=True)]
         size = self._size(endpoint)
         requests = list(self._requests(service.input, keys, terms, size))
+        places = {place for each in requests for place in each.places}
+        answered = [place not in places for place in range(len(terms))]
         if breaker.probes and requests:
             requests = requests[:1]
         until = None if within is None else self._clock() + within
@@ -181,7 +183,7 @@ class Fetcher:
             request.scope = Scope(f"{scope}-{number}")
             request.future = self._submit(partial(self._sent, endpoint, request, until))
         wait([each.future for each in requests], timeout=within)
-        return self._reply(endpoint, keys, variables, terms, requests, size)
+        return self._reply(endpoint, keys, variables, answered, requests, size)
 
     def _size(self, endpoint: Iri) -> int:
         refuses = endpoint.value in self._without_values
@@ -190,12 +192,18 @@ class Fetcher:
     def _requests(
         self, pattern: Operator, keys: tuple[Variable, ...], terms: list[Keys], size: int
     ) -> Iterator[_Request]:
-        """A term that means nothing elsewhere, such as a blank node, is not asked for."""
+        """What can have no solutions is not asked for.
+
+        That is a term that means nothing elsewhere, such as a blank node, and one that cannot stand
+        where it would.
+        """
         asked = [place for place, key in enumerate(terms) if all(map(is_writable, key))]
         if size == 1 and is_substitutable(pattern, frozenset(keys)):
             for place in asked:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
-                yield _Request(query_text(bound), [place], terms[place])
+                possible = without_impossible(bound)
+                if possible is not None:
+                    yield _Request(query_text(possible), [place], terms[place])
             return
         # Over all lanes, so that no request takes longer than it must.
         share = -(-len(asked) // self._config.lanes) if asked else 1
@@ -223,12 +231,11 @@ class Fetcher:
         endpoint: Iri,
         keys: tuple[Variable, ...],
         variables: tuple[str, ...],
-        terms: list[Keys],
+        answered: list[bool],
         requests: list[_Request],
         size: int,
     ) -> Reply:
         breaker = self._breaker(endpoint)
-        answered = [not all(map(is_writable, key)) for key in terms]
         rows: list[Row] = []
         problem: str | None = None
         asked_to_wait = 0.0
