@@ -346,3 +346,50 @@ def test_keys_that_cannot_stand_where_they_would_have_no_solutions(pattern: str)
             engine.static.close()
     assert answers[0] == answers[1]
     assert any(answers[0])
+
+
+# -- views that are filled late -------------------------------------------------------------------
+
+
+def twice(endpoint: Endpoint, contract: str) -> str:
+    ask = f"SERVICE <{endpoint.iri}> {contract} {{ ?u <p:n> ?n }}"
+    return (
+        f"SELECT ?u ?n FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] "
+        f"{{ {{ ?u <p:m> ?post {ask} }} UNION {{ ?u <p:k> ?post {ask} }} }}"
+    )
+
+
+def test_a_fill_that_failed_is_not_sent_again_where_the_service_stands_again(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    engine = opened(backoff=0.0, longest_backoff=0.0)
+    query = engine.register(twice(endpoint, "[BUDGET 5]"))
+    endpoint.faults.append(server.status(500, "broken"))
+    engine.stream(STREAM).push("<u:1> <p:m> <x:p> .", at=400)
+    engine.stream(STREAM).push("<u:2> <p:k> <x:p> .", at=500)
+    engine.stream(STREAM).push("<x:a> <x:tick> <x:b> .", at=1050)
+    engine.step()
+    assert len(endpoint.seen) == 1
+    assert [each.rows for each in query.results()] == [()]
+    [alert] = engine.alerts.raised.values()
+    assert alert.absent == 2
+    mention(engine, 2, users=1)
+    assert not engine.alerts.raised
+
+
+def test_without_a_budget_the_view_is_filled_as_soon_as_the_endpoint_is_there(
+    endpoint: Endpoint, opened: Callable[..., Engine]
+) -> None:
+    engine = opened(backoff=0.0, longest_backoff=0.0)
+    query = engine.register(text_of(endpoint, "[BUDGET 0]"))
+    endpoint.always = server.status(500, "broken")
+    mention(engine, 1, users=2)
+    mention(engine, 2, users=2)
+    assert engine.alerts.raised
+    endpoint.always = None
+    mention(engine, 3, users=2)
+    assert not engine.alerts.raised
+    asked = len(endpoint.seen)
+    mention(engine, 4, users=2)
+    assert len(endpoint.seen) == asked, "once filled, it is asked for nothing more"
+    assert [len(each.rows) for each in query.results()] == [0, 0, 2, 2]

@@ -15,6 +15,7 @@ from headrace.algebra.scope import possible
 from headrace.dialects import parse
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.fetching import Filling, Habits, Reply
+from headrace.kernel.needed import Moment
 from headrace.kernel.pacing import Pacing
 from headrace.kernel.remote import Remote
 from headrace.kernel.solutions import Solutions
@@ -107,8 +108,9 @@ def evaluated(remote: Remote, slow: Slow, instant: int, own: float = 0.002) -> f
     remote.begin()
     slow.now += own
     every = pl.DataFrame({INSTANT: [0] * USERS, "?u": list(range(USERS))})
+    moment = Moment((), instant * 1_000_000, lambda _term: 0)
     for service in remote.views:
-        found = remote.solutions(service, Solutions(every), (), instant * 1_000_000, slow)
+        found = remote.solutions(service, Solutions(every), moment, slow)
     seconds = slow.now - began
     remote.answered((instant * 1_000_000, 0), found, seconds)
     return seconds

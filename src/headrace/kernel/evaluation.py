@@ -25,6 +25,7 @@ from headrace.kernel.forms import answer_frame
 from headrace.kernel.incremental import Matched, left_in_windows
 from headrace.kernel.instants import Instants
 from headrace.kernel.members import Apart, told_apart
+from headrace.kernel.needed import Moment
 from headrace.kernel.remote import Remote
 from headrace.kernel.scan import Share
 from headrace.kernel.snapshot import evaluate
@@ -179,10 +180,11 @@ class _Evaluation:
         instants, fetch = self.held.instants, self.around.fetch
         if fetch is None:
             raise InternalError("SERVICE stands where no endpoint can be asked")
-        now, windows = int(instants.times[start]), surroundings.windows
+        now = int(instants.times[start])
+        moment = Moment(surroundings.windows, now, self.around.dictionary.encode)
 
         def viewed(service: Service, solutions: Solutions) -> Solutions:
-            return remote.solutions(service, solutions, windows, now, fetch)
+            return remote.solutions(service, solutions, moment, fetch)
 
         remote.begin()
         around = replace(surroundings, viewed=viewed, doubted=remote.doubted)

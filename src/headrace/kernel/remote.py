@@ -13,10 +13,9 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Service
 from headrace.freshness.accuracy import estimated
 from headrace.kernel.columns import CHANCE, INSTANT, column
-from headrace.kernel.data import WindowContents
 from headrace.kernel.fetching import Fetch
 from headrace.kernel.instants import Instants
-from headrace.kernel.needed import Used
+from headrace.kernel.needed import Moment, Used
 from headrace.kernel.solutions import Solutions, together
 from headrace.kernel.view import RemoteView
 from headrace.planning.contracts import Contract
@@ -70,17 +69,16 @@ class Remote:
         self,
         service: Service,
         solutions: Solutions,
-        windows: Sequence[WindowContents],
-        now: int,
+        moment: Moment,
         fetch: Fetch,
     ) -> Solutions:
         """The remote solutions that fit some solutions, from the view, after its maintenance."""
         view = self.views[service]
-        used = Used.of(view.names, solutions, windows, now)
+        used = Used.of(view.contract, solutions, moment)
         others = sum(not each.asked for each in self.views.values() if each is not view)
         began = fetch.clock()
         view.pacing.begin(began, self.spent)
-        rows = view.maintained(used, now, fetch, turns=1 + others)
+        rows = view.maintained(used, moment.now, fetch, turns=1 + others)
         self.spent += fetch.clock() - began
         instants = pl.repeat(0, rows.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         named = rows.rename({CHANCE: self._chance(service)})
@@ -128,7 +126,7 @@ class Remote:
             sum(view.counts.missing for view in views),
             sum(len(view) for view in views),
             alerts,
-            sum(view.absent for view in views),
+            sum(view.absent.height for view in views),
         )
 
     def _accuracy(self, found: Solutions) -> float:

@@ -63,7 +63,8 @@ class RemoteView:
         self.first = True
         self.asked = False
         self.asked_for = 0
-        self.absent = 0
+        self.absent = pl.DataFrame(schema=dict.fromkeys(self.names, pl.Int64))
+        self.filling = False
         self.turns = 1
         self.waited = 0.0
         self.just_asked = np.zeros(0, np.int64)
@@ -84,7 +85,8 @@ class RemoteView:
 
     def begin(self) -> None:
         """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
-        self.problem, self.asked, self.asked_for, self.absent = None, False, 0, 0
+        self.problem, self.asked, self.asked_for, self.filling = None, False, 0, False
+        self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
@@ -99,7 +101,8 @@ class RemoteView:
         habits = fetch.habits(self.contract.service)
         self.asked, self.turns = True, turns
         if habits.refused is not None:
-            self.problem, self.absent = habits.refused, used.keys.height
+            self.problem = habits.refused
+            self._lacks(used.keys)
             return self._silent(used.keys)
         if self.local is None:
             expected = habits.expected or _SLIDES * self.contract.window.slide
@@ -114,8 +117,8 @@ class RemoteView:
         placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
         here = placed[PLACE].is_not_null().to_numpy()
         places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
-        self.absent = int(np.count_nonzero(~here))
-        self.counts.missing += self.absent
+        self.counts.missing += int(np.count_nonzero(~here))
+        self._lacks(used.keys.filter(pl.Series(~here)))
         again = False
         while True:
             left = max(0, budget - self.asked_for)
@@ -129,6 +132,10 @@ class RemoteView:
         self.first = False
         self._make_room(0, used, habits)
         return self._found(used, now)
+
+    def _lacks(self, keys: pl.DataFrame) -> None:
+        """Take note of keys that are needed and not known, wherever in the query."""
+        self.absent = pl.concat([self.absent, keys]).unique(maintain_order=True)
 
     def _found(self, used: Used, now: int) -> pl.DataFrame:
         """The rows of some keys, each with the chance that it is fresh."""
@@ -160,13 +167,13 @@ class RemoteView:
         if not habits.whole:
             self.filled_at = now
             return
-        if self.contract.limits.requests == 0 and not self.first:
+        if self.problem is not None:  # it has just failed, for where it stands first
             return
         within, began = self._within(fetch), fetch.clock()
         filling = fetch.everything(self.contract.service, self.scope, within)
         self._waited(fetch.clock() - began, within)
         self.counts.requests += filling.requests
-        self.problem = filling.problem
+        self.problem, self.filling = filling.problem, filling.waits
         if filling.too_many:
             self.filled_at = now
         elif filling.rows is not None:
@@ -344,6 +351,8 @@ class RemoteView:
         limits = self.contract.limits
         if self.problem is not None:
             return self.problem
+        if self.filling:
+            return "its first answer is still on its way"
         if limits.within is not None and seconds * _MILLION > limits.within:
             return f"an evaluation has taken {seconds:.3f} s, not {limits.within / _MILLION:g} s"
         if limits.within is not None and self.pacing.starved:

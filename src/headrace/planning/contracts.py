@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headrace.algebra.expressions import Exists, Variable
+from headrace.algebra.expressions import Exists, TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
+    Bgp,
     Budget,
     Group,
     Join,
@@ -16,7 +17,7 @@ from headrace.algebra.operators import (
     Operator,
     Service,
 )
-from headrace.algebra.scope import certain
+from headrace.algebra.scope import certain, mentioned
 from headrace.algebra.walk import everywhere, expressions, inputs, parts
 from headrace.algebra.windows import TimeWindow, WindowFrame
 from headrace.errors import SettingError, Source, UnsupportedError
@@ -38,6 +39,7 @@ class Contract:
         limits: what the query says.
         merges: whether rows of the answer are made of many solutions, as by GROUP BY.
         beside: how many such services the query has; a row is right if what each gives is.
+        patterns: what is matched beside it, by which a mapping comes into the window.
     """
 
     service: Service
@@ -47,6 +49,7 @@ class Contract:
     limits: Budget
     merges: bool = False
     beside: int = 1
+    patterns: tuple[TriplePattern, ...] = ()
 
     @property
     def aim(self) -> float:
@@ -103,6 +106,8 @@ def contracts_of(
         if other.keys != contract.keys:
             problem = "the same SERVICE with a budget stands twice, joined by other variables"
             raise UnsupportedError(problem, source, service.span)
+        both = dict.fromkeys((*other.patterns, *contract.patterns))
+        found[service] = replace(other, patterns=tuple(both))
     _check_inside_exists(pattern, source)
     merges = _merges(pattern)
     return tuple(replace(each, merges=merges, beside=len(found)) for each in found.values())
@@ -169,7 +174,20 @@ def _contract(
         policy = Policy.named(service.budget.policy or "WBM")
     except SettingError as error:
         raise UnsupportedError(str(error), source, service.span) from None
-    return Contract(service, tuple(keys), window, policy, service.budget)
+    patterns = tuple(each for each in _matched(beside) if mentioned(each) & set(keys))
+    return Contract(service, tuple(keys), window, policy, service.budget, patterns=patterns)
+
+
+def _matched(operator: Operator | None) -> Iterator[TriplePattern]:
+    """The triple patterns that are matched here, and not at an endpoint."""
+    match operator:
+        case None | Service():
+            return
+        case Bgp(patterns):
+            yield from (each for each in patterns if isinstance(each, TriplePattern))
+        case _:
+            for below in inputs(operator):
+                yield from _matched(below)
 
 
 def _check_inside_exists(pattern: Operator, source: Source | None) -> None:
