@@ -8,11 +8,10 @@ from typing import Final
 
 import pytest
 
-from headrace.algebra.expressions import BuiltIn, FunctionCall
+from headrace.algebra.expressions import VOLATILE, BuiltIn, FunctionCall
 from headrace.algebra.notation import show
 from headrace.algebra.operators import Operator, Service
 from headrace.algebra.walk import everywhere, expressions, parts
-from headrace.functions.evaluate import VOLATILE
 from headrace.rewrite.rules import RULES
 from tests.rewrite.cases import FOLDER, Case, cases
 from tests.rewrite.naive import World, bag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headrace.errors import Span
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
@@ -62,12 +62,24 @@ class Membership:
     negated: bool = False
 
 
+VOLATILE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+"""The functions whose result depends on the row and not only on their arguments."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A function of the language itself, by its upper-case name (`STRLEN`, `IF`, `COALESCE`...)."""
+    """A function of the language itself, by its upper-case name (`STRLEN`, `IF`, `COALESCE`...).
+
+    Attributes:
+        name: what it is called.
+        arguments: what it is given.
+        place: which call of the query it is, for RAND() and its like without arguments: no two
+            give the same, also where the conditions they stand in are taken apart.
+    """
 
     name: str
     arguments: tuple[Expression, ...]
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,8 +136,8 @@ def _opened(value: object) -> tuple[str, list[object], str] | None:
             return None
         case Operation(symbol, arguments):
             return f"({symbol}", list(arguments), ")"
-        case BuiltIn(name, arguments):
-            return f"({name}", list(arguments), ")"
+        case BuiltIn(name, arguments, place):
+            return f"({name}", [*arguments, *([] if place is None else [place])], ")"
         case tuple():
             return "[", list(value), "]"
         case _ if type(value) in _NAMES:
@@ -275,7 +275,8 @@ def _compound(tokens: Iterator[tuple[str, str]]) -> Any:
     if tag in _TAGS:
         return _built(_TAGS[tag], tag, parts)
     if tag[0].isupper():
-        return BuiltIn(tag, tuple(parts))
+        place = parts.pop() if parts and isinstance(parts[-1], int) else None
+        return BuiltIn(tag, tuple(parts), place)
     if tag in _SYMBOLS:
         return Operation(tag, tuple(parts))
     raise NotationError(f"unknown form '{tag}'")

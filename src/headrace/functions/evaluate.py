@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from headrace.algebra.expressions import (
+    VOLATILE,
     Aggregate,
     BuiltIn,
     Exists,
@@ -56,7 +57,6 @@ class EvaluationContext:
         now: the instant, as NOW() gives it.
         base: the base of the query, for calls of IRI() that carry none.
         seed: bytes made from (query, instant, row); RAND() and its like follow from them.
-        site: which expression of the query this is, so that two RAND() of a row differ.
         exists: whether a pattern has a solution compatible with this one.
         timestamp: the value of timestamp(), None if it has none.
         functions: the functions that can be called by IRI.
@@ -66,7 +66,6 @@ class EvaluationContext:
     now: Literal
     base: str | None = None
     seed: bytes = b""
-    site: bytes = b""
     exists: Callable[[Operator, Solution], bool] = _no_exists
     timestamp: Callable[[Timestamp, Solution], Term | None] = _no_timestamp
     functions: Functions = field(default_factory=Functions)
@@ -75,9 +74,6 @@ class EvaluationContext:
 
 Evaluator: TypeAlias = Callable[[Solution, EvaluationContext], Term]
 """Gives the value of one expression, or raises ExpressionError."""
-
-VOLATILE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
-"""The functions whose result depends on the row and not only on their arguments."""
 
 
 def is_volatile(expression: Expression) -> bool:
@@ -102,27 +98,24 @@ def holds(condition: Evaluator, solution: Solution, context: EvaluationContext) 
         return False
 
 
-def evaluator(expression: Expression, functions: Functions, site: bytes = b"") -> Evaluator:
-    """The function from solutions to values that an expression is.
-
-    The site says where the expression stands within a larger one.
-    """
+def evaluator(expression: Expression, functions: Functions) -> Evaluator:
+    """The function from solutions to values that an expression is."""
     match expression:
         case Variable():
             return _variable(expression)
         case Iri() | BlankNode() | Literal() | QuotedTriple():
             return lambda _solution, _context: expression
         case TriplePattern(subject, predicate, object_):
-            return _strict(triple, _all((subject, predicate, object_), functions, site))
+            return _strict(triple, _all((subject, predicate, object_), functions))
         case Operation(symbol, arguments):
-            return _operation(symbol, _all(arguments, functions, site))
+            return _operation(symbol, _all(arguments, functions))
         case Membership(value, candidates, negated):
-            first, *others = _all((value, *candidates), functions, site)
+            first, *others = _all((value, *candidates), functions)
             return _membership(first, others, negated)
-        case BuiltIn(name, arguments):
-            return _built_in(name, arguments, functions, site)
+        case BuiltIn():
+            return _built_in(expression, functions)
         case FunctionCall(_, arguments):
-            return _call(expression, functions, _all(arguments, functions, site))
+            return _call(expression, functions, _all(arguments, functions))
         case Timestamp():
             return _timestamp(expression)
         case Exists(pattern, negated):
@@ -135,11 +128,8 @@ def evaluator(expression: Expression, functions: Functions, site: bytes = b"") -
             assert_never(expression)
 
 
-def _all(arguments: tuple[Expression, ...], functions: Functions, site: bytes) -> list[Evaluator]:
-    return [
-        evaluator(argument, functions, site + position.to_bytes(2))
-        for position, argument in enumerate(arguments)
-    ]
+def _all(arguments: tuple[Expression, ...], functions: Functions) -> list[Evaluator]:
+    return [evaluator(argument, functions) for argument in arguments]
 
 
 def _as_term(value: bool) -> Literal:
@@ -224,18 +214,17 @@ _FORMS: Final[dict[str, Callable[..., Evaluator]]] = {"IF": _if, "COALESCE": _co
 # -- functions ---------------------------------------------------------------------------------
 
 
-def _built_in(
-    name: str, arguments: tuple[Expression, ...], functions: Functions, site: bytes
-) -> Evaluator:
+def _built_in(call: BuiltIn, functions: Functions) -> Evaluator:
+    name, arguments = call.name, call.arguments
     if name == "BOUND":
         (variable,) = arguments
         return lambda solution, _context: _as_term(variable in solution)
-    evaluators = _all(arguments, functions, site)
+    evaluators = _all(arguments, functions)
     if name in _FORMS:
         return _FORMS[name](*evaluators)
     if name in _FROM_CONTEXT and not evaluators:
-        make = _FROM_CONTEXT[name]
-        return lambda _solution, context: make(context, site)
+        make, place = _FROM_CONTEXT[name], str(call.place).encode()
+        return lambda _solution, context: make(context, place)
     if name == "BNODE":
         (label,) = evaluators
         return lambda solution, context: chance.labelled_blank_node(
@@ -250,17 +239,12 @@ def _built_in(
 
 
 _FROM_CONTEXT: Final[dict[str, Callable[[EvaluationContext, bytes], Term]]] = {
-    "NOW": lambda context, _site: context.now,
-    "RAND": lambda context, site: chance.random_number(context.seed, _path(context, site)),
-    "UUID": lambda context, site: chance.uuid_iri(context.seed, _path(context, site)),
-    "STRUUID": lambda context, site: chance.uuid_text(context.seed, _path(context, site)),
-    "BNODE": lambda context, site: chance.blank_node(context.seed, _path(context, site)),
+    "NOW": lambda context, _place: context.now,
+    "RAND": lambda context, place: chance.random_number(context.seed, place),
+    "UUID": lambda context, place: chance.uuid_iri(context.seed, place),
+    "STRUUID": lambda context, place: chance.uuid_text(context.seed, place),
+    "BNODE": lambda context, place: chance.blank_node(context.seed, place),
 }
-
-
-def _path(context: EvaluationContext, site: bytes) -> bytes:
-    # The length keeps apart the site of the expression and the site within it.
-    return len(context.site).to_bytes(8) + context.site + site
 
 
 def _call(call: FunctionCall, functions: Functions, arguments: list[Evaluator]) -> Evaluator:

@@ -138,7 +138,7 @@ class Expressions:
         """A comparison, on columns for the rows where both sides are plain enough."""
         if not _is_plain(left) or not _is_plain(right):
             return self._true_by_distinct(expression, solutions)
-        sides = [self._side(left, solutions, b"left"), self._side(right, solutions, b"right")]
+        sides = [self._side(left, solutions), self._side(right, solutions)]
         both = pl.DataFrame(
             [
                 part.alias(f"{place} {part.name}")
@@ -154,11 +154,11 @@ class Expressions:
         rows = open_rows.arg_true()
         return decided.scatter(rows, answers)
 
-    def _side(self, expression: Expression, solutions: Solutions, place: bytes) -> pl.DataFrame:
+    def _side(self, expression: Expression, solutions: Solutions) -> pl.DataFrame:
         if isinstance(expression, Variable):
             return self.worth(expression, solutions)
         if isinstance(expression, FunctionCall):
-            return self._uncertain(None, place).worth(expression, solutions)
+            return self._uncertain().worth(expression, solutions)
         assert isinstance(expression, Iri | Literal), "nothing else is plain"
         one = pl.Series("id", [self.dictionary.encode(expression)], dtype=pl.Int64)
         constant = [one, *self.dictionary.values_of(one)]
@@ -178,11 +178,7 @@ class Expressions:
     # -- values ----------------------------------------------------------------------------
 
     def value(
-        self,
-        expression: Expression,
-        solutions: Solutions,
-        seeds: list[bytes] | None = None,
-        site: bytes = b"",
+        self, expression: Expression, solutions: Solutions, seeds: list[bytes] | None = None
     ) -> pl.Series:
         """The term that an expression gives on each solution, by id; null where it is an error.
 
@@ -190,22 +186,20 @@ class Expressions:
             expression: what to compute.
             solutions: what for.
             seeds: what RAND() and its like follow from in each solution; else from its values.
-            site: which expression of the query it is, so that two RAND() of a solution differ.
         """
         expression, solutions = self._without_timestamps(expression, solutions)
         if isinstance(expression, Variable | Iri | Literal):
             return self._ids(expression, solutions)
         if is_columnar(expression):
-            return self._uncertain(seeds, site).ids(expression, solutions)
-        placed = replace(self, context=replace(self.context, site=site))
-        terms = placed._by_distinct(expression, solutions, lambda evaluate: evaluate, seeds)
+            return self._uncertain(seeds).ids(expression, solutions)
+        terms = self._by_distinct(expression, solutions, lambda evaluate: evaluate, seeds)
         return self.dictionary.encode_all(terms)  # type: ignore[arg-type]  # an evaluator gives terms
 
-    def _uncertain(self, seeds: list[bytes] | None, site: bytes) -> Uncertain:
+    def _uncertain(self, seeds: list[bytes] | None = None) -> Uncertain:
         from headrace.kernel.uncertain import Uncertain  # noqa: PLC0415 - it takes time to load
 
-        def value(argument: Expression, solutions: Solutions, place: int) -> pl.Series:
-            return self.value(argument, solutions, seeds, site + place.to_bytes(2))
+        def value(argument: Expression, solutions: Solutions) -> pl.Series:
+            return self.value(argument, solutions, seeds)
 
         return Uncertain(self.dictionary, self.context.calls, value)
 
@@ -340,22 +334,18 @@ class Expressions:
         What may not be asked for at all, in IF and its like, stays.
         """
         named: dict[FunctionCall, Variable] = {}
-        calls: list[tuple[Variable, FunctionCall]] = []
 
         def swapped(part: Expression) -> Expression | None:
             if not is_columnar(part):
                 return part if _may_be_skipped(part) else None
-            if part in named and not is_volatile(part):
-                return named[part]
-            variable = named[part] = Variable(f"_:.call{len(calls)}")
-            calls.append((variable, part))
-            return variable
+            if part not in named:
+                named[part] = Variable(f"_:.call{len(named)}")
+            return named[part]
 
         rest = rewritten(expression, swapped)
         frame = solutions.frame
-        for place, (variable, call) in enumerate(calls):
-            site = self.context.site + place.to_bytes(2)
-            ids = self._uncertain(seeds, site).ids(call, solutions)
+        for call, variable in named.items():
+            ids = self._uncertain(seeds).ids(call, solutions)
             frame = frame.with_columns(ids.alias(column(variable)))
         return (rest, solutions.with_frame(frame)) if named else (expression, solutions)
 

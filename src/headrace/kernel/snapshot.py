@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, assert_never
@@ -38,7 +38,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import certain, mentioned, possible
-from headrace.algebra.walk import conjuncts, everywhere, expressions
+from headrace.algebra.walk import conjuncts, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -75,14 +75,12 @@ from headrace.rewrite.late import can_wait
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    chances = (each for each in everywhere(operator) if any(map(is_volatile, expressions(each))))
-    places = {id(each): place for place, each in enumerate(chances)}
     wanted = Wanted.by(operator, around.share)
     if wanted.timed or around.observe is not None:  # who looks sees each operator by itself
         around = replace(around, chooses=False)
     candidates = candidates_of(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
-    return _Snapshot(around, data, wanted, places, static).solutions(operator)
+    return _Snapshot(around, data, wanted, static).solutions(operator)
 
 
 def holds(
@@ -90,7 +88,7 @@ def holds(
 ) -> pl.Series:
     """On which solutions a condition is true; null where it is an error."""
     static = Static.of((), around.dictionary)
-    within_data = _Snapshot(around, data, Wanted(), {}, static)
+    within_data = _Snapshot(around, data, Wanted(), static)
     return within_data.expressions.condition(condition, solutions)
 
 
@@ -101,7 +99,6 @@ class _Snapshot:
     around: Surroundings
     data: Data
     wanted: Wanted
-    places: Mapping[int, int]
     static: Static
 
     def solutions(self, operator: Operator) -> Solutions:
@@ -239,9 +236,7 @@ class _Snapshot:
         for each in reversed(chain):
             if seeds is None and is_volatile(each.expression):
                 seeds = self.expressions.seeds(found.frame)
-            # Where it stands in the query, so that no two calls of UUID() give the same.
-            site = f"{self.places.get(id(each))} {each.variable.name}".encode()
-            ids = self.expressions.value(each.expression, found, seeds, site)
+            ids = self.expressions.value(each.expression, found, seeds)
             found = found.with_frame(found.frame.with_columns(ids.alias(column(each.variable))))
         return found
 
@@ -430,7 +425,7 @@ class _Snapshot:
     # -- windows and graphs ----------------------------------------------------------------
 
     def _over(self, data: Data) -> _Snapshot:
-        return _Snapshot(self.around, data, self.wanted, self.places, self.static)
+        return _Snapshot(self.around, data, self.wanted, self.static)
 
     def _window(self, operator: Window) -> Solutions:
         """The solutions in a window, or in each one with its name and its stream."""

@@ -39,12 +39,12 @@ class Uncertain:
     Attributes:
         dictionary: gives values for ids, and ids for new terms.
         calls: what was computed before in this evaluation.
-        value: the ids of any other expression, which has a place among those of a call.
+        value: the ids of any other expression.
     """
 
     dictionary: Dictionary
     calls: Calls
-    value: Callable[[Expression, Solutions, int], pl.Series]
+    value: Callable[[Expression, Solutions], pl.Series]
 
     def worth(self, call: FunctionCall, solutions: Solutions) -> pl.DataFrame:
         """Id, kind and number of what a call gives; the id only says that there is something."""
@@ -134,14 +134,13 @@ class Uncertain:
         if not named:
             return call, solutions
         columns = [
-            self.value(part, solutions, place).alias(column(variable))
-            for place, (variable, part) in enumerate(named.items())
+            self.value(part, solutions).alias(column(variable)) for variable, part in named.items()
         ]
         return plain, solutions.with_frame(solutions.frame.with_columns(columns))
 
     def _operands(self, expression: Expression, solutions: Solutions) -> Operands:
         if not is_columnar(expression):
-            return self._read(self.value(expression, solutions, 0))
+            return self._read(self.value(expression, solutions))
         arguments = [self._operands(each, solutions) for each in expression.arguments]
         iri = expression.function.value
         return self.calls.columns.results(iri, VECTORISED[iri, len(arguments)], arguments)

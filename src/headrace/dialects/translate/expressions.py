@@ -8,6 +8,7 @@ from typing import Final
 from lark import Token, Tree
 
 from headrace.algebra.expressions import (
+    VOLATILE,
     Aggregate,
     BuiltIn,
     Exists,
@@ -172,6 +173,9 @@ class ExpressionTranslator(TermTranslator, ABC):
         if upper in {"IRI", "URI"} and self.base is not None:
             # The base of the query is part of its meaning and must travel with the call.
             arguments = (*arguments, Iri(self.base))
+        if upper in VOLATILE and not nodes:
+            self._chances += 1
+            return BuiltIn(upper, (), self._chances)
         return BuiltIn(synonyms.get(upper, upper), arguments)
 
     def _function(self, tree: Tree[Token]) -> Expression:
