@@ -235,6 +235,24 @@ def test_an_endpoint_without_values_is_asked_one_by_one(endpoint: Endpoint) -> N
     assert all(each.error is None for each in query.results())
 
 
+@pytest.mark.parametrize("refused", [range(4, 7), range(7)], ids=["later", "from the start"])
+def test_what_is_refused_for_a_while_is_asked_in_blocks_again(
+    endpoint: Endpoint, refused: range
+) -> None:
+    def refuse(handler: Handler) -> bool:
+        if len(endpoint.seen) - 1 not in refused:
+            return False
+        return handler.answer(b"who are you?", "text/plain", 403)
+
+    endpoint.always = refuse
+    engine = engine_for(endpoint, fill="window", backoff=0.0, longest_backoff=0.0)
+    query = engine.register(text_for(endpoint, "[POLICY LRU BUDGET 3]"))
+    played(engine, endpoint, 20)
+    assert len(endpoint.seen) > max(refused) + 3
+    assert "VALUES" in endpoint.seen[-1].query
+    assert all(each.error is None for each in query.results())
+
+
 @pytest.mark.parametrize("budget", ["", "[BUDGET 1]"])
 def test_an_endpoint_that_is_not_allowed_is_refused_with_its_place(
     endpoint: Endpoint, budget: str

@@ -39,6 +39,7 @@ from headrace.results.table import Row, Table
 _MILLION: Final = 1_000_000
 _PRIME: Final = 0x9E3779B97F4A7C15
 _NOT_UNDERSTOOD: Final = range(400, 500)
+_BUSY: Final = (408, 425, 429)
 _LATE: Final = "it did not answer in time"
 
 Keys = tuple[Term, ...]
@@ -76,6 +77,7 @@ class Fetcher:
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
+        self._largest: dict[str, int] = {}  # the block that an endpoint has answered
         self._fillings: dict[tuple[str, Service], Future[Table]] = {}
 
     def close(self) -> None:
@@ -239,6 +241,7 @@ class Fetcher:
         rows: list[Row] = []
         problem: str | None = None
         asked_to_wait = 0.0
+        refused: list[int] = []
         for request in requests:
             if not request.future.done():
                 request.future.cancel()
@@ -250,10 +253,12 @@ class Fetcher:
                 problem = _said(endpoint, error)
                 if isinstance(error, ServiceError):
                     asked_to_wait = max(asked_to_wait, error.wait)
-                    self._note_values(endpoint, error, size)
+                    refused += [len(request.places)] if _is_refusal(error) else []
                 continue
             for place in request.places:
                 answered[place] = True
+        done = [len(each.places) for each in requests if answered[each.places[0]]]
+        self._note_values(endpoint, done, refused, in_blocks=size > 1)
         now = self._clock()
         if requests and problem is not None and not any(answered):
             breaker.failed(now, problem, asked_to_wait)
@@ -271,11 +276,27 @@ class Fetcher:
             problem,
         )
 
-    def _note_values(self, endpoint: Iri, error: ServiceError, size: int) -> None:
-        """An endpoint that does not understand a block may understand single mappings."""
-        refused = error.status is not None and error.status in _NOT_UNDERSTOOD
-        if size > 1 and refused and error.status not in _BUSY and self._config.refresh == "auto":
-            self._without_values.add(endpoint.value)
+    def _note_values(
+        self, endpoint: Iri, answered: list[int], refused: list[int], *, in_blocks: bool
+    ) -> None:
+        """An endpoint that does not understand a block may understand single mappings.
+
+        Not so if it has answered a block as large before, or understands single ones no better:
+        then something else was wrong with the block.
+
+        Args:
+            endpoint: which.
+            answered: how many mappings each request had that it has answered.
+            refused: the same of those that it has not understood.
+            in_blocks: whether they had VALUES.
+        """
+        name = endpoint.value
+        if in_blocks:
+            largest = self._largest[name] = max([self._largest.get(name, 0), *answered])
+            if self._config.refresh == "auto" and max(refused, default=0) > largest:
+                self._without_values.add(name)
+        elif refused and not answered:
+            self._without_values.discard(name)
 
     # -- details -------------------------------------------------------------------------------
 
@@ -301,7 +322,9 @@ class Fetcher:
         )
 
 
-_BUSY: Final = (408, 425, 429)
+def _is_refusal(error: ServiceError) -> bool:
+    """Whether an endpoint may not have understood what it was asked."""
+    return error.status in _NOT_UNDERSTOOD and error.status not in _BUSY
 
 
 def _endpoint(service: Service) -> Iri:
