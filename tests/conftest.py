@@ -80,3 +80,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = start(cores=2, log=tmp_path_factory.mktemp("spark") / "spark.log")
     yield session
     session.stop()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Report after `make long` whether it ran every test that it selected."""
+    if not os.environ.get("HEADRACE_LONG"):
+        return
+    ran = sum(len(terminalreporter.getreports(outcome)) for outcome in ("passed", "failed"))
+    skipped = len(terminalreporter.getreports("skipped"))
+    terminalreporter.section("long tests")
+    terminalreporter.line(
+        f"{ran} run, nothing skipped"
+        if not skipped
+        else f"{ran} run, {skipped} skipped: the reasons are listed above"
+    )
