@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import core, settings
 
 from headrace.errors import MachineError
+from tests import fuzzing
 from tests.brokers.kafka import kafka_broker
 
 if TYPE_CHECKING:
@@ -23,6 +24,17 @@ SOURCE = Path(__file__).parent.parent / "src"
 # How long an example takes says nothing on a machine that others use too.
 settings.register_profile("headrace", deadline=None)
 settings.load_profile("headrace")
+
+
+def pytest_report_header() -> str:
+    """Say which seed random tests have, so that a run can be repeated."""
+    return fuzzing.header()
+
+
+@pytest.hookimpl(trylast=True)  # after the plugin of hypothesis has looked for a seed of its own
+def pytest_configure() -> None:
+    """Give all random tests the same seed; the workers of pytest-xdist inherit it."""
+    core.global_force_seed = fuzzing.seed()
 
 
 SERVERS = "servers"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from headrace.rdf import terms as rdf
 from tests.continuous.described import Continuous, Event, Window
-from tests.continuous.snapshots import Row, Statements, answers
+from tests.continuous.snapshots import Row, Statements, asking
 
 Frame = tuple[int | None, int | None]
 Key = tuple[int, str, int]
@@ -305,29 +305,36 @@ class Oracle:
 
     def run(self, *, live: bool = False) -> Outcome:
         """All that is reported, and what was late or rejected."""
-        query, reported = self.query, list[Reported]()
-        previous = Counter[Row]()
+        [reported] = self.reports([self.query.body], live=live)
+        late = [(e.stream, Event(e.time, e.quads)) for e in self.seen if self.is_late(e)]
+        return Outcome(reported, late, self.rejected)
+
+    def reports(self, bodies: Sequence[str], *, live: bool = False) -> list[list[Reported]]:
+        """All that is reported of queries that differ from this one in their bodies only."""
+        query, found = self.query, [list[Reported]() for _ in bodies]
+        previous = [Counter[Row]() for _ in bodies]
         sequence: Mapping[int, Iterator[int]] = {time: count() for time in self.moments}
         for upto in self.instants(live=live):
             seq = next(sequence[upto[0]])
             held = [(window, *self.held(window, upto)) for window in query.windows]
             if query.non_empty == "content" and not any(each for _, each, _ in held):
                 continue
+            frames = {window.name: frame for window, each, frame in held if each}
             contents = [_statements(window, each) for window, each, _ in held]
-            answer = answers(query.body, contents, query.static, timed=query.contents == "timed")
-            emitted = {
-                "rstream": answer,
-                "istream": answer - previous,
-                "dstream": previous - answer,
-            }[query.emit]
-            previous = answer
-            if query.made is not None:
-                emitted = _made(emitted, query.made)
-            if emitted or query.non_empty != "answer":
-                frames = {window.name: frame for window, each, frame in held if each}
-                reported.append(Reported(upto[0], seq, emitted, frames))
-        late = [(e.stream, Event(e.time, e.quads)) for e in self.seen if self.is_late(e)]
-        return Outcome(reported, late, self.rejected)
+            ask = asking(contents, query.static, timed=query.contents == "timed")
+            for number, body in enumerate(bodies):
+                answer = ask(body)
+                emitted = {
+                    "rstream": answer,
+                    "istream": answer - previous[number],
+                    "dstream": previous[number] - answer,
+                }[query.emit]
+                previous[number] = answer
+                if query.made is not None:
+                    emitted = _made(emitted, query.made)
+                if emitted or query.non_empty != "answer":
+                    found[number].append(Reported(upto[0], seq, emitted, frames))
+        return found
 
 
 def _size(window: Window, each: Seen) -> int:

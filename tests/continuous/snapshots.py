@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -36,12 +36,23 @@ def answers(
     body: str, contents: Sequence[Statements], static: Sequence[rdf.Quad], *, timed: bool
 ) -> Counter[Row]:
     """The rows of a SELECT, or the one value of an ASK."""
-    make = _timed_store if timed else _store
-    found = make(contents, static).query(_timed_text(body) if timed else _text(body))
-    if isinstance(found, ox.QueryBoolean):
-        return Counter([(_term(ox.Literal(bool(found))),)])
-    assert isinstance(found, ox.QuerySolutions)
-    return Counter(tuple(_term(value) for value in solution) for solution in found)
+    return asking(contents, static, timed=timed)(body)
+
+
+def asking(
+    contents: Sequence[Statements], static: Sequence[rdf.Quad], *, timed: bool
+) -> Callable[[str], Counter[Row]]:
+    """Load the contents of windows once, to ask any number of queries."""
+    store = (_timed_store if timed else _store)(contents, static)
+
+    def ask(body: str) -> Counter[Row]:
+        found = store.query(_timed_text(body) if timed else _text(body))
+        if isinstance(found, ox.QueryBoolean):
+            return Counter([(_term(ox.Literal(bool(found))),)])
+        assert isinstance(found, ox.QuerySolutions)
+        return Counter(tuple(_term(value) for value in solution) for solution in found)
+
+    return ask
 
 
 def _text(body: str) -> str:

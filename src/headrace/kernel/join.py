@@ -24,7 +24,13 @@ Condition = Callable[[Solutions], pl.Series]
 
 
 def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
-    """The unions of compatible solutions."""
+    """The unions of compatible solutions.
+
+    Repeats of a set stay until they can be removed from the result. A multiset has equal solutions
+    of its own, so what it is joined with has none but those that count.
+    """
+    if not (left.is_set and right.is_set):
+        left, right = left.without_repeats(), right.without_repeats()
     if left.keyed != right.keyed:
         # What is the same at every instant has no say in which instant a solution is of.
         left, right = (left, right) if left.keyed else (right, left)
@@ -46,10 +52,12 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
             if on
             else left.frame.join(others, how="cross")
         )
-        # A row that meets at most one other one is still told from the rest by the same columns.
-        identified = left.identified_by if by_right else right.identified_by if by_left else None
+        identified = _identified_by(left, right, by_left=by_left, by_right=by_right)
         found = _latest(found.drop(_OTHER) if _OTHER in found.columns else found, stamps)
-        return Solutions(found, left.keyed, identified)
+        repeated = left.repeated or right.repeated
+        return Solutions(found, left.keyed, identified, repeated=repeated)
+    if left.repeated or right.repeated:
+        return join(left.without_repeats(), right.without_repeats(), budget)
     parts = [
         _coalesced(one, other, shared, on, budget)
         for one in _by_unbound(left.frame, shared)
@@ -202,6 +210,20 @@ def _matched(
 ) -> pl.DataFrame:
     _check_size(left, right, on, budget)
     return left.join(right, on=on, how="inner") if on else left.join(right, how="cross")
+
+
+def _identified_by(
+    left: Solutions, right: Solutions, *, by_left: bool, by_right: bool
+) -> frozenset[str] | None:
+    """Columns on which no two rows of a join agree, where some are known."""
+    # A row that meets at most one other one is still told from the rest by the same columns.
+    if by_right:
+        return left.identified_by
+    if by_left:
+        return right.identified_by
+    if left.identified_by is None or right.identified_by is None:
+        return None
+    return left.identified_by | right.identified_by
 
 
 def _identifies(solutions: Solutions, on: list[str]) -> bool:

@@ -26,7 +26,8 @@ class Solutions:
             computed and joined only once, and its `instant` says nothing.
         identified_by: columns on which no two rows agree, where some are known.
         met: conditions on a number that they are known to meet, because they were found by it.
-        repeated: whether some may be there twice that are to be one; who asks for that sees to it.
+        repeated: whether the rows are a set of which some may be there twice. It is a set only as
+            long as it has all its columns, so repeats are removed before a column is dropped.
     """
 
     frame: pl.DataFrame
@@ -68,8 +69,21 @@ class Solutions:
         """Other solutions of the same instants."""
         return Solutions(frame, self.keyed)
 
+    @property
+    def is_set(self) -> bool:
+        """Whether no two solutions are equal, apart from repeats that are still to be removed."""
+        return self.repeated or self.identified_by is not None
+
+    def without_repeats(self) -> Solutions:
+        """Remove the rows that are there twice and are to be one."""
+        if not self.repeated:
+            return self
+        return replace(self.once(), identified_by=frozenset({INSTANT, *self.names}), met=self.met)
+
     def only(self, names: Sequence[str]) -> Solutions:
         """The same with some columns only, unbound where there were none."""
+        if self.repeated:
+            return self.without_repeats().only(names)
         told_apart = self.identified_by
         if told_apart is not None and not told_apart <= {INSTANT, *names}:
             told_apart = None

@@ -259,11 +259,14 @@ class Waiting:
             found = without(found, hidden - later - _read_by(left))
         for condition in left:
             found = self._tested(condition, found)
-        return found.once() if any(each.repeated for each in frames) else found
+        return found.without_repeats()
 
 
 def without(found: Solutions, names: frozenset[str]) -> Solutions:
-    """Solutions without some columns, and without what came along with them."""
+    """Drop columns, and the values that came along with them.
+
+    Solutions that differ in these columns only stay apart, so repeats are removed before.
+    """
     gone = [
         each
         for name in names
@@ -272,6 +275,7 @@ def without(found: Solutions, names: frozenset[str]) -> Solutions:
     ]
     if not gone:
         return found
+    found = found.without_repeats()
     told_apart = found.identified_by
     if told_apart is not None and not told_apart.isdisjoint(gone):
         told_apart = None
