@@ -33,7 +33,7 @@ class BoundRequest:
     """
 
     text: str
-    given: dict[str, Term] = field(default_factory=dict)
+    given: dict[str, Term | None] = field(default_factory=dict)
     replaced: bool = False
 
     def restore(self, table: Table, variables: tuple[str, ...]) -> list[Row]:
@@ -71,7 +71,7 @@ def _single_request(pattern: Operator, values: Values) -> BoundRequest | None:
         for variable, term in zip(values.variables, row, strict=True)
         if term is not None
     }
-    given = {variable.name: term for variable, term in bindings.items()}
+    given: dict[str, Term | None] = {variable.name: term for variable, term in bindings.items()}
     if not is_substitutable(pattern, frozenset(bindings)):
         return BoundRequest(query_text(_compare(pattern, bindings)), given, replaced=False)
     possible = without_impossible(substituted(pattern, bindings))
