@@ -119,9 +119,11 @@ def convolved(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
 def _sum_of(counted: tuple[tuple[Summand, int], ...]) -> Histogram:
     try:
         with np.errstate(all="ignore"):
-            curve = None if counted[0][1] == len(counted) == 1 else _on_grid(counted)
-            if curve is None:
-                curve = _integrated([each for each, count in counted for _ in range(count)])
+            summands = [each for each, count in counted for _ in range(count)]
+            if len(summands) == 1:
+                curve = _alone(summands[0])
+            else:
+                curve = _on_grid(counted) or _integrated(summands)
             return _histogram(curve, _support(counted), *_moments(counted))
     except BEYOND_DOUBLES:
         raise ExpressionError("a sum cannot be computed: its numbers are too large") from None
@@ -238,11 +240,24 @@ def _rounding(summand: Summand, masses: Column, begin: int, width: float) -> flo
 # -- by integrals ------------------------------------------------------------------------------
 
 
+def _alone(one: Summand) -> _Curve:
+    """The distribution function of a single number, as in `5 - E(1)`."""
+    low, high = one.range(_TAILS[0])
+    shares = np.linspace(0.0, 1.0, _CELLS[2] + 1)[1:-1]
+    tails = np.geomspace(_TAILS[0], shares[0], _CELLS[0])
+    below, above = (
+        np.concatenate([tails, shares, 1 - tails]),
+        np.concatenate([1 - tails, 1 - shares, tails]),
+    )
+    inside = one.sign * one.distribution.quantile(below, above)
+    places = np.unique(np.concatenate([np.linspace(low, high, _CELLS[2] + 1), inside]))
+    shares = one.up_to(places)
+    shares[0], shares[-1] = 0.0, 1.0
+    return _Curve(places, shares)
+
+
 def _integrated(summands: list[Summand]) -> _Curve:
     """The distribution function where it is no straight line, by bisection."""
-    if len(summands) == 1:
-        (one,) = summands
-        return _bisected(*one.range(_TAILS[0]), lambda x: float(one.up_to(np.array([x]))[0]))
     if len(summands) > 2:  # noqa: PLR2004 - each integral is over one of two
         raise ExpressionError(
             f"the sum of {len(summands)} numbers cannot be computed to {TOLERANCE:g}: "
