@@ -124,15 +124,14 @@ def total(distributions: Sequence[Distribution]) -> Distribution:
 
 
 def _total(signed: Sequence[tuple[Distribution, int]]) -> Distribution:
-    for each, _ in signed:
-        if isinstance(each, Point) and not isfinite(each.value):
-            raise ExpressionError("a sum with an infinite number is no distribution")
     closed = _closed(signed)
     return checked(convolved(signed) if closed is None else closed)
 
 
 def _closed(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
     """The sum in closed form; None if no family has it."""
+    if any(isinstance(each, Point) and not isfinite(each.value) for each, _ in signed):
+        raise ExpressionError("a sum with an infinite number is no distribution")
     distributions = []
     for distribution, sign in signed:
         positive = distribution if sign > 0 else negated(distribution)
