@@ -15,7 +15,7 @@ from headrace.functions.uncertainty.calls import FUNCTIONS
 from headrace.functions.uncertainty.columns import VECTORISED
 from headrace.functions.uncertainty.literals import literal
 from headrace.functions.values import is_distribution, literal_of, number_of
-from headrace.rdf.terms import Iri, Literal, Term
+from headrace.rdf.terms import Iri, Literal, Quad, Term
 from headrace.rdf.vocabulary import RSPU, RSPU_DISTRIBUTION, XSD_DECIMAL, XSD_DOUBLE
 from headrace.results.table import Table
 from headrace.store import Store
@@ -140,8 +140,12 @@ def test_what_has_no_result_is_an_error(name: str, values: list[Any]) -> None:
         call(name, *values)
     terms = [term(each) if isinstance(each, str | int | float) else each for each in values]
     with Store() as store:  # and so it is on columns
-        written = ", ".join(map(str, terms))
-        assert answered(store, f"SELECT (<{RSPU}{name}>({written}) AS ?x) {{}}") == ((None,),)
+        names = [f"?v{place}" for place in range(len(terms))]
+        for place, each in enumerate(terms):
+            store.add([Quad(Iri("x:s"), Iri(f"x:p{place}"), each)])
+        given = " . ".join(f"?s <x:p{place}> {each}" for place, each in enumerate(names))
+        call_ = f"<{RSPU}{name}>({', '.join(names)})"
+        assert answered(store, f"SELECT ({call_} AS ?x) {{ {given} }}") == ((None,),)
 
 
 any_term: st.SearchStrategy[Term] = st.one_of(
@@ -162,14 +166,18 @@ any_term: st.SearchStrategy[Term] = st.one_of(
 )
 def test_columns_give_what_terms_give(iri: str, rows: list[tuple[Term, Term, Term]]) -> None:
     count = COLUMNAR[iri]
-    values = " ".join(f"({' '.join(map(str, row[:count]))})" for row in rows)
+    pattern = " . ".join(f"?row <x:p{place}> ?v{place}" for place in range(count))
     names = " ".join(f"?v{place}" for place in range(count))
     query = (
         f"SELECT (<{iri}>({', '.join(names.split())}) AS ?x)"
         f" (COALESCE(<{iri}>({', '.join(names.split())})) AS ?y)"
-        f" {{ VALUES ({names}) {{ {values} }} }}"
+        f" {{ {pattern} }}"
     )
     with Store() as store:
+        for number, row in enumerate(rows):
+            cells = enumerate(row[:count])
+            subject = Iri(f"x:row{number}")
+            store.add(Quad(subject, Iri(f"x:p{place}"), cell) for place, cell in cells)
         for found, scalar in answered(store, query):
             if found is None or scalar is None or is_distribution(found):
                 assert found == scalar
@@ -179,8 +187,8 @@ def test_columns_give_what_terms_give(iri: str, rows: list[tuple[Term, Term, Ter
 
 def test_conditions_compare_what_columns_give() -> None:
     distributions = ["N(0,1)", "U(0,1)", "T(0,1,1,2)", "N(0)", "P(0.7)"]
-    values = " ".join(_written(each) for each in distributions)
     with Store() as store:
+        store.add(Quad(Iri("x:s"), Iri("x:d"), term(each)) for each in distributions)
         for test, kept in (
             ("rspu:lessThan(?d, 0.5) >= 0.5", {"N(0,1)", "U(0,1)"}),
             ("0.5 <= rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)"}),
@@ -193,7 +201,7 @@ def test_conditions_compare_what_columns_give() -> None:
             ("!(rspu:lessThan(?d, 0.5) >= 0.5)", {"T(0,1,1,2)", "P(0.7)"}),
             ("rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)", "T(0,1,1,2)"}),
         ):
-            query = f"PREFIX rspu: <{RSPU}> SELECT ?d {{ VALUES ?d {{ {values} }} FILTER({test}) }}"
+            query = f"PREFIX rspu: <{RSPU}> SELECT ?d {{ ?s <x:d> ?d FILTER({test}) }}"
             found = {row[0] for row in answered(store, query)}
             assert found == {term(each) for each in kept}, test
 
