@@ -7,7 +7,9 @@ does it: offers a second of the plain stream with reasoning, against a stream in
 all their types, without; both must find the same.
 
 Streams are read beforehand, except on Spark, for latency and against pyoxigraph, where text is read
-in the time. All figures are medians; engines of a row take turns.
+in the time. All figures are medians; engines of a row take turns. A ratio is printed only if it is
+larger than the noise, that is if the repeats of the two engines do not overlap. What cannot be
+measured, because the stream is too short to fill the window before the timed steps, is named.
 """
 
 from __future__ import annotations
@@ -53,9 +55,13 @@ STATIC = (0, 10_000, 100_000, 1_000_000)
 WINDOWS = (1, 5, 10, 25)
 SUBTYPES = 40
 BATCH = 50_000
-"""Triples in a step."""
+"""Triples in a step, or fewer if the stream is short."""
 WARM = 5
-"""The first steps are not timed; by then the widest window is full."""
+"""At least so many steps are not timed, and as many as it takes to fill the window."""
+TIMED = 5
+"""At least so many steps are timed."""
+LEAST = 1_000
+"""Fewer offers are not measured: a step would last no longer than its overhead."""
 SMALL = 329
 EXPERIMENTS = ("windows", "schemas", "static", "peer", "state", "latency", "spark")
 
@@ -72,6 +78,7 @@ class Row:
         matches: that were found.
         state: megabytes of what is kept.
         ratio: to what the experiment compares it with.
+        noise: the least and the greatest ratio of two repeats; a ratio of 1 inside is none.
     """
 
     experiment: str
@@ -81,6 +88,33 @@ class Row:
     matches: int
     state: float
     ratio: float | None = None
+    noise: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """An engine that has been timed.
+
+    Attributes:
+        seconds: of each repeat.
+        triples: of the plain stream that were taken in this time.
+        watching: the engine of the last repeat.
+    """
+
+    seconds: tuple[float, ...]
+    triples: int
+    watching: Watching
+
+    @property
+    def rate(self) -> float:
+        """Triples a second, by the median of the repeats."""
+        return self.triples / median(self.seconds)
+
+    def ratio_to(self, base: Timed) -> tuple[float, tuple[float, float]]:
+        """Divide the rate by that of another engine; between which numbers repeats have it."""
+        least = self.triples / max(self.seconds) / (base.triples / min(base.seconds))
+        most = self.triples / min(self.seconds) / (base.triples / max(base.seconds))
+        return self.rate / base.rate, (least, most)
 
 
 class Streams:
@@ -88,23 +122,27 @@ class Streams:
 
     def __init__(self, offers: int) -> None:
         """Read so many offers; steps of both hold the same offers."""
-        self.offers = offers
+        if offers < LEAST:
+            raise SystemExit(f"--offers {offers:,} is too few to measure: at least {LEAST:,}")
         plain, typed = lines(offers), lines(offers, materialised=True)
-        steps = max(1, len(plain) // BATCH)
+        steps = max(WARM + TIMED, len(plain) // BATCH)
         self.text = in_chunks(plain, -(-len(plain) // steps))
         self.plain = encoded(self.text)
         self.typed = encoded(in_chunks(typed, -(-len(typed) // steps)))
+        self.triples = [part.elements.height for part in self.plain]
 
-    @property
-    def timed_offers(self) -> float:
-        """How many offers are in the steps that are timed."""
-        return self.offers * (len(self.plain) - WARM) / len(self.plain)
+    def warm(self, window: float) -> int | None:
+        """Count the steps that fill a window of so many seconds; None if too few are left."""
+        full = np.flatnonzero(np.cumsum(self.triples) >= window * RATE)
+        warm = max(WARM, int(full[0]) + 1) if full.size else len(self.plain)
+        return warm if warm + TIMED <= len(self.plain) else None
 
 
-def turns(
-    made: Sequence[Callable[[], tuple[Watching, Sequence[TimedColumns]]]], repeats: int
-) -> list[tuple[float, Watching]]:
-    """The median seconds of several engines that take turns, each made anew."""
+Made = Callable[[], tuple[Watching, Sequence[TimedColumns]]]
+
+
+def turns(made: Sequence[Made], streams: Streams, warm: int, repeats: int) -> list[Timed]:
+    """Time several engines that take turns, each made anew for each repeat."""
     spent: list[list[float]] = [[] for _ in made]
     last: list[Watching] = []
     for _ in range(repeats):
@@ -112,35 +150,60 @@ def turns(
         for place, make in enumerate(made):
             gc.collect()
             watching, parts = make()
-            spent[place].append(watching.timed(parts, WARM))
+            spent[place].append(watching.timed(parts, warm))
             last.append(watching)
-    return [(median(each), watching) for each, watching in zip(spent, last, strict=True)]
+    triples = sum(streams.triples[warm:])
+    return [
+        Timed(tuple(each), triples, watching) for each, watching in zip(spent, last, strict=True)
+    ]
 
 
 def told(row: Row) -> Row:
     """Print a figure."""
-    ratio = "" if row.ratio is None else f"{row.ratio:8.2f}"
     print(
         f"{row.experiment:9} {row.what:44} {row.offers:9,.0f} offers/s"
-        f" {row.triples:11,.0f} triples/s {row.matches:8,} matches {row.state:7.1f} MB{ratio}",
+        f" {row.triples:11,.0f} triples/s {row.matches:8,} matches {row.state:7.1f} MB"
+        f"{ratio_text(row.ratio, row.noise)}",
         flush=True,
     )
     return row
 
 
-def _row(
-    name: str, what: str, found: tuple[float, Watching], streams: Streams, ratio: float | None
-) -> Row:
-    seconds, watching = found
-    offers = streams.timed_offers / seconds
+def ratio_text(ratio: float | None, noise: tuple[float, float] | None) -> str:
+    """Write a ratio, or that it is not known to differ from one."""
+    if ratio is None:
+        return ""
+    if noise is None:
+        return f"{ratio:8.2f}"
+    least, most = noise
+    if least == most:
+        return f"{ratio:8.2f} (one repeat: the noise is not known)"
+    if least <= 1 <= most:
+        return f"   no difference beyond noise ({least:.2f} to {most:.2f})"
+    return f"{ratio:8.2f} ({least:.2f} to {most:.2f})"
+
+
+def _row(name: str, what: str, found: Timed, base: Timed | None = None) -> Row:
+    ratio, noise = (None, None) if base is None or base is found else found.ratio_to(base)
+    watching, offers = found.watching, found.rate / PER_OFFER
     return told(
-        Row(name, what, offers, offers * PER_OFFER, watching.matches, watching.state / 1e6, ratio)
+        Row(name, what, offers, found.rate, watching.matches, watching.state / 1e6, ratio, noise)
+    )
+
+
+def not_measured(name: str, what: str, window: float) -> None:
+    """Print why there is no figure."""
+    needed = (round(window * RATE) + TIMED * BATCH) // PER_OFFER
+    print(
+        f"{name:9} {what:44} not measured: too few steps are left once the window is full; "
+        f"--offers {needed:,} is enough",
+        flush=True,
     )
 
 
 def _reasoning(
     streams: Streams, number: int, kind: int, window: str, known: Sequence[Quad]
-) -> list[Callable[[], tuple[Watching, Sequence[TimedColumns]]]]:
+) -> list[Made]:
     """With reasoning, and with all types in the stream."""
     text = pattern(number, kind, window)
     return [
@@ -154,27 +217,38 @@ def windows(streams: Streams, asked: argparse.Namespace) -> Iterator[Row]:
     kind = target(SUBTYPES)
     for number in asked.patterns:
         known = static(10_000) if number > 1 else []
-        first = 0.0
+        narrowest: Timed | None = None
         for seconds in asked.windows:
-            pair = turns(_reasoning(streams, number, kind, f"{seconds}s", known), asked.repeats)
-            with_, without = pair
-            assert with_[1].matches == without[1].matches, "both find the same"
             what = f"pattern {number}, window {seconds} s"
-            first = first or with_[0]
-            yield _row("windows", f"{what}, reasoning", with_, streams, without[0] / with_[0])
-            yield _row("windows", f"{what}, types in the stream", without, streams, None)
-            print(f"{'':10}of the figure for 1 s: {first / with_[0]:.2f}", flush=True)
+            warm = streams.warm(seconds)
+            if warm is None:
+                not_measured("windows", what, seconds)
+                continue
+            made = _reasoning(streams, number, kind, f"{seconds}s", known)
+            with_, without = turns(made, streams, warm, asked.repeats)
+            assert with_.watching.matches == without.watching.matches, "both find the same"
+            yield _row("windows", f"{what}, reasoning", with_, without)
+            yield _row("windows", f"{what}, types in the stream", without)
+            if narrowest is None:
+                narrowest, width = with_, seconds
+            else:
+                ratio = ratio_text(*with_.ratio_to(narrowest)).strip()
+                print(f"{'':10}of the figure for {width} s: {ratio}", flush=True)
 
 
 def schemas(streams: Streams, asked: argparse.Namespace) -> Iterator[Row]:
     """Schemas of more and more classes."""
+    warm = streams.warm(5)
+    if warm is None:
+        not_measured("schemas", "window 5 s", 5)
+        return
     text = pattern(1, target(SUBTYPES), "5s")
     made = [
         partial(_with_schema, text, schema(classes), streams.plain) for classes in asked.classes
     ]
-    found = turns(made, asked.repeats)
+    found = turns(made, streams, warm, asked.repeats)
     for classes, each in zip(asked.classes, found, strict=True):
-        yield _row("schemas", f"{classes:,} classes", each, streams, found[0][0] / each[0])
+        yield _row("schemas", f"{classes:,} classes", each, found[0])
 
 
 def _with_schema(
@@ -185,16 +259,19 @@ def _with_schema(
 
 def statics(streams: Streams, asked: argparse.Namespace) -> Iterator[Row]:
     """More and more static triples, a window of a second."""
+    warm = streams.warm(1)
+    if warm is None:
+        not_measured("static", "window 1 s", 1)
+        return
     for number in (2, 3):
         text = pattern(number, target(SUBTYPES), "1s")
         made = [
             partial(_with_static, text, static(triples), streams.plain) for triples in asked.static
         ]
-        found = turns(made, asked.repeats)
+        found = turns(made, streams, warm, asked.repeats)
+        base = found[min(1, len(found) - 1)]  # without static data nothing matches
         for triples, each in zip(asked.static, found, strict=True):
-            base = found[min(1, len(found) - 1)][0]  # without static data nothing matches
-            what = f"pattern {number}, {triples:,} static triples"
-            yield _row("static", what, each, streams, base / each[0])
+            yield _row("static", f"pattern {number}, {triples:,} static triples", each, base)
 
 
 def _with_static(

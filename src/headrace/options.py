@@ -62,25 +62,30 @@ def services_of(
 
 
 def check_planned(parsed: Parsed) -> None:
-    """Refuse a continuous query that has no plan, as whoever runs it would.
+    """Refuse a query that every run would refuse: no plan, or calls that never have a result.
 
     Raises:
         QueryError: it asks for something that is not supported, at a place that is said.
         SettingError: its settings do not go together with it.
     """
-    from headrace.planning.plan import make_plan  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.checking import raise_certain  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.table import Functions  # noqa: PLC0415
+    from headrace.planning.plan import make_plan  # noqa: PLC0415
 
+    raise_certain(parsed.query.pattern, Functions(), parsed.source)
     if parsed.query.is_continuous:
         make_plan(parsed.query, source=parsed.source)
 
 
 def calls_in_vain(parsed: Parsed) -> list[QueryError]:
     """What a query calls that nobody has defined, though a program may before it runs it."""
-    from headrace.functions.table import Functions  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.checking import call_problems  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.table import Functions  # noqa: PLC0415
 
     return [
-        QueryError(problem, parsed.source, call.span)
-        for call, problem in Functions().problems(parsed.query.pattern)
+        problem.error(parsed.source)
+        for problem in call_problems(parsed.query.pattern, Functions())
+        if not problem.certain
     ]
 
 

@@ -23,6 +23,7 @@ from headrace.background.services import Services
 from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, QueryError, SettingError, Source, UnsupportedError
+from headrace.functions.checking import call_problems
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
@@ -295,13 +296,13 @@ class Store:
         self.check_functions(parsed)
 
     def check_functions(self, parsed: Parsed) -> None:
-        """Refuse a query that calls a function which nobody has registered.
+        """Refuse a query with a call or a constant that can never have a value.
 
         Raises:
-            UnsupportedError: saying which, and where.
+            QueryError: saying which, and where.
         """
-        for call, problem in self._functions.problems(parsed.query.pattern):
-            raise UnsupportedError(problem, parsed.source, call.span)
+        for problem in call_problems(parsed.query.pattern, self._functions):
+            raise problem.error(parsed.source)
 
     def check_services(self, parsed: Parsed) -> None:
         """Refuse a query that names an endpoint which may not be asked, unless it says SILENT.

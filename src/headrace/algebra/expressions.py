@@ -75,11 +75,13 @@ class BuiltIn:
         arguments: what it is given.
         place: which call of the query it is, for RAND() and its like without arguments: no two
             give the same, also where the conditions they stand in are taken apart.
+        span: where it stands in the query.
     """
 
     name: str
     arguments: tuple[Expression, ...]
     place: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

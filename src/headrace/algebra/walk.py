@@ -147,8 +147,8 @@ def rewritten(
     match expression:
         case Operation(symbol, inner):
             return Operation(symbol, tuple(rewritten(part, change) for part in inner))
-        case BuiltIn(name, inner, place):
-            return BuiltIn(name, tuple(rewritten(part, change) for part in inner), place)
+        case BuiltIn(name, inner, place, span):
+            return BuiltIn(name, tuple(rewritten(part, change) for part in inner), place, span)
         case FunctionCall(function, inner, span):
             return FunctionCall(function, tuple(rewritten(part, change) for part in inner), span)
         case Membership(value, candidates, negated):

@@ -75,8 +75,9 @@ class ServiceConfig:
         block: how many bindings are sent in one request.
         url_characters: how long a URL may be; a longer query is sent by POST.
         credentials: who we are, by prefixes of endpoints.
-        join: how a plain SERVICE is joined: `nested`, one binding in each request; `blocks` of
-            them; `hash`, all solutions in one request; or `auto`, by what each has cost.
+        join: how a plain SERVICE is joined: `nested`, one binding in each request, put into the
+            pattern as endpoints of SPARQL 1.0 need it; `blocks` of VALUES; `hash`, all solutions
+            in one request; or `auto`, by the measured cost of blocks and hash.
         view: how many mappings the local view of a SERVICE under a budget may hold.
         fill: what such a view begins with: `whole`, all there is unless that is more than it may
             hold, or `window`, what windows ask for.

@@ -18,19 +18,17 @@ import httpx2
 from headrace.algebra.operators import Operator
 from headrace.algebra.scope import possible_in_order
 from headrace.background.addresses import AddressError, PrivateAddressError, Resolve, look_up
-from headrace.background.blocks import blocks
+from headrace.background.bound_requests import block_requests, nested_requests
 from headrace.background.config import Basic, Bearer, ServiceConfig
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError
 from headrace.background.responses import (
     ACCEPT,
     ACCEPT_ENCODING,
     TooLongError,
-    arranged,
     collected,
     excerpt,
     table_of,
 )
-from headrace.background.text import query_text
 from headrace.background.transport import Deadline, guarded_client
 from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import DataError
@@ -119,7 +117,7 @@ class EndpointClient:
         *,
         scope: str = "service",
         within: float | None = None,
-        block: int | None = None,
+        nested: bool = False,
     ) -> Table:
         """The solutions of a pattern, or those that can fit some bindings.
 
@@ -134,7 +132,8 @@ class EndpointClient:
             scope: what the blank nodes of the answer are called; another one for each call of
                 an evaluation.
             within: seconds, if fewer than the configuration allows.
-            block: how many bindings are sent in one request, if not as configured.
+            nested: whether each request has one binding, put into the pattern, instead of a block
+                of them in VALUES.
 
         Raises:
             ServiceError: if there is no answer, or not one that can be used.
@@ -143,14 +142,16 @@ class EndpointClient:
         url = self.admitted(endpoint)
         self._start(within)
         variables = tuple(each.name for each in possible_in_order(pattern) if not each.is_anonymous)
-        asked = [None] if bindings is None else blocks(pattern, bindings, block or self.block)
+        if nested:
+            requests = nested_requests(pattern, bindings)
+        else:
+            requests = block_requests(pattern, bindings, self.block)
         rows: list[Row] = []
-        for number, values in enumerate(asked):
-            text = query_text(pattern, values)
+        for number, request in enumerate(requests):
             name = Scope(f"{scope}-{number}")
-            table = self._asked(url, text, name, self._config.retries)
+            table = self._asked(url, request.text, name, self._config.retries)
             try:
-                rows += arranged(table, variables).rows
+                rows += request.restore(table, variables)
             except DataError as error:
                 raise ServiceError(str(url), f"its answer is wrong: {error.problem}") from None
             if len(rows) > self._config.rows:

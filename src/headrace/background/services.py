@@ -85,8 +85,8 @@ class Services:
 
         def ask(way: Way) -> Table:
             sent = None if way is Way.HASH and bindings.rows else bindings
-            size = 1 if way is Way.NESTED else None
-            return self.client.solutions(endpoint, pattern, sent, scope=scope, block=size)
+            nested = way is Way.NESTED
+            return self.client.solutions(endpoint, pattern, sent, scope=scope, nested=nested)
 
         requests = -(-len(bindings.rows) // self.client.block)
         return self.ways.asked(endpoint, pattern, requests, ask)

@@ -21,7 +21,7 @@ class Way(StrEnum):
     """What is sent along with the pattern of a SERVICE."""
 
     NESTED = "nested"
-    """A nested loop: one binding in each request."""
+    """A nested loop: one binding in each request, put into the pattern."""
     BLOCKS = "blocks"
     """A block of bindings in each request."""
     HASH = "hash"

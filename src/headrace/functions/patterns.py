@@ -24,6 +24,8 @@ _FLAGS: Final = frozenset("ismxq")
 _SPACE: Final = frozenset(" \t\n\r")
 _CACHED: Final = 1 << 10
 _MAX_PATTERN: Final = 1 << 14
+_MOST_GROUPS: Final = 99
+"""So many groups are allowed for in a replacement if the pattern is not known."""
 
 # XML's name characters, as ranges of a class.
 _NAME_START: Final = (
@@ -45,6 +47,19 @@ _COMPLEMENTS: Final = {
     "W": r"\p{P}\p{Z}\p{C}",
     "S": r"\x{0}-\x{8}\x{B}\x{C}\x{E}-\x{1F}\x{21}-\x{10FFFF}",
 }
+
+
+class PatternError(ExpressionError):
+    """A pattern that RE2 does not take.
+
+    Attributes:
+        hint: what to do about it.
+    """
+
+    def __init__(self, problem: str, hint: str | None = None) -> None:
+        """Keep the hint beside the problem."""
+        super().__init__(problem)
+        self.hint = hint
 
 
 class _Match(Protocol):
@@ -72,8 +87,7 @@ def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = 
     subject = string(text)
     switches = "" if flags is None else simple_text(flags)
     regexp = _compiled(simple_text(pattern), switches)
-    if regexp.search("") is not None:
-        raise ExpressionError(f"{pattern} matches the empty string, which cannot be replaced")
+    _check_not_empty(regexp, pattern)
     wanted = simple_text(replacement)
     pieces = (wanted,) if "q" in switches else _pieces(wanted, regexp.groups)
     result = regexp.sub(_Replacement(pieces), _searchable(subject.lexical))
@@ -102,14 +116,48 @@ def _searchable(text: str) -> str:
     return text
 
 
+def check_pattern(
+    pattern: Term | None, flags: Term | None, replacement: Term | None, *, replaces: bool
+) -> None:
+    """Refuse constant arguments with which no text has a result; None is not constant.
+
+    Raises:
+        ExpressionError: saying what is wrong; `PatternError` if it is the pattern.
+    """
+    switches = "" if flags is None else simple_text(flags)
+    _check_flags(switches)
+    groups = _MOST_GROUPS
+    if pattern is not None and flags is not None:
+        regexp = _compiled(simple_text(pattern), switches)
+        groups = regexp.groups
+        if replaces:
+            _check_not_empty(regexp, pattern)
+    elif pattern is not None:
+        simple_text(pattern)
+    if replacement is not None and flags is not None:
+        wanted = simple_text(replacement)
+        if "q" not in switches:
+            _pieces(wanted, groups)
+
+
+def _check_not_empty(regexp: _Regexp, pattern: Term) -> None:
+    if regexp.search("") is not None:
+        problem = f"{pattern} matches the empty string, which cannot be replaced"
+        raise PatternError(problem, "write + in the place of *, so that a match has a character")
+
+
+def _check_flags(flags: str) -> None:
+    unknown = sorted(set(flags) - _FLAGS)
+    if unknown:
+        raise ExpressionError(f"{unknown[0]!r} is not a flag; the flags are i, m, q, s and x")
+
+
 # -- patterns ----------------------------------------------------------------------------------
 
 
 @lru_cache(_CACHED)
 def _compiled(pattern: str, flags: str) -> _Regexp:
-    unknown = sorted(set(flags) - _FLAGS)
-    if unknown:
-        raise ExpressionError(f"{unknown[0]!r} is not a flag; the flags are i, m, q, s and x")
+    _check_flags(flags)
     if len(pattern) > _MAX_PATTERN:
         raise ExpressionError(f"the pattern is longer than {_MAX_PATTERN} characters")
     utf8(pattern)
@@ -124,7 +172,39 @@ def _compiled(pattern: str, flags: str) -> _Regexp:
         return cast(_Regexp, re2.compile(prefix + translated, options))
     except re2.error as error:
         reason = b"".join(error.args).decode(errors="replace")
-        raise ExpressionError(f"RE2 does not accept the pattern {pattern!r}: {reason}") from error
+        problem = f"RE2 does not accept the pattern {pattern!r}: {reason}"
+        hint = "escape characters by \\, or take the whole pattern as text by the flag 'q'"
+        raise PatternError(problem, hint) from error
+
+
+_UNSUPPORTED: Final = (
+    ("(?=", "a look-ahead", "ask for both in two calls: REGEX(...) && REGEX(...)"),
+    ("(?!", "a negative look-ahead", "ask in two calls: REGEX(...) && !REGEX(...)"),
+    ("(?<=", "a look-behind", "match what stands before too, or use STRAFTER"),
+    ("(?<!", "a negative look-behind", "ask in two calls: REGEX(...) && !REGEX(...)"),
+    ("(?>", "an atomic group", "write (?: for (?>: RE2 never goes back over a text"),
+    ("(?(", "a condition", "write the two cases with |"),
+)
+
+
+def _check_supported(pattern: str, token: str, at: int) -> None:
+    """Refuse what stands at a place of a pattern, outside of classes, if RE2 has it not."""
+    if token[0] == "\\" and token[1:] in set("123456789"):
+        raise _unsupported(
+            f"a back-reference, {token}",
+            at,
+            "compare parts of the text with STRBEFORE and STRAFTER",
+        )
+    if token[0] == "\\" and token[1:].startswith(("p{Is", "P{Is")):
+        hint = "name a script instead, as in \\p{Greek}, or a range, as in [a-z]"
+        raise _unsupported(f"a Unicode block, {token}", at, hint)
+    for start, called, hint in _UNSUPPORTED:
+        if token == "(" and pattern.startswith(start, at):
+            raise _unsupported(f"{called}, {start}", at, hint)
+
+
+def _unsupported(found: str, at: int, hint: str) -> PatternError:
+    return PatternError(f"the pattern has {found}, at character {at + 1}, which RE2 has not", hint)
 
 
 _TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
@@ -134,8 +214,11 @@ def _translated(pattern: str, ignore_space: bool) -> str:
     """The pattern with XPath's classes in the words of RE2."""
     out: list[str] = []
     in_class = False
-    for token in _TOKEN.findall(pattern):
-        if token[0] == "\\":
+    for found in _TOKEN.finditer(pattern):
+        token = found[0]
+        if not in_class:
+            _check_supported(pattern, token, found.start())
+        if token[0] == "\\" and len(token) > 1:
             out.append(_escape(token, in_class))
         elif not in_class:
             if not (ignore_space and token in _SPACE):
@@ -143,7 +226,8 @@ def _translated(pattern: str, ignore_space: bool) -> str:
                 out.append(token)
             in_class = token.endswith("[")
         elif token == "-[":
-            raise ExpressionError(f"RE2 has no subtraction of classes, as in {pattern!r}")
+            hint = "list what is left, as in [b-df-h]"
+            raise _unsupported("a subtraction of classes, -[", found.start(), hint)
         else:
             in_class = token != "]"
             out.append(token)
@@ -158,7 +242,10 @@ def _escape(token: str, in_class: bool) -> str:
         if not in_class:
             return f"[^{_CLASSES[letter.lower()]}]"
         if letter not in _COMPLEMENTS:
-            raise ExpressionError(f"RE2 has no \\{letter} inside a class")
+            hint = f"write \\{letter} outside of the class, with |"
+            raise PatternError(
+                f"the pattern has \\{letter} inside a class, which RE2 has not", hint
+            )
         return _COMPLEMENTS[letter]
     return token
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self, TypeAlias
 
 from headrace.algebra.expressions import FunctionCall
-from headrace.algebra.operators import Operator
 from headrace.algebra.uncertainty import ARITIES
-from headrace.algebra.walk import everywhere, expressions, parts
 from headrace.errors import SettingError, nearest
 from headrace.functions import (
     arithmetic,
@@ -151,14 +149,6 @@ class Functions:
         if iri in ARITIES:
             return Extension(iri, _uncertainty(iri))
         return next((added for added in self.extensions if added.iri == iri), None)
-
-    def problems(self, pattern: Operator) -> Iterator[tuple[FunctionCall, str]]:
-        """The calls of a pattern that can never have a result, each with the reason."""
-        for operator in everywhere(pattern):
-            for part in (part for each in expressions(operator) for part in parts(each)):
-                problem = self.problem(part) if isinstance(part, FunctionCall) else None
-                if problem is not None and isinstance(part, FunctionCall):
-                    yield part, problem
 
     def problem(self, call: FunctionCall) -> str | None:
         """Why a call can never have a result, if it cannot: for whoever checks a query."""

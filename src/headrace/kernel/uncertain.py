@@ -148,8 +148,8 @@ class Uncertain:
     def _read(self, ids: pl.Series) -> Operands:
         """A column of terms as numbers and distributions."""
         numbers = self.dictionary.values_of(ids)[NUMBER]
-        plain = numbers.is_not_null() & numbers.is_finite()
-        found = Operands.numbers(
+        plain = numbers.is_not_null() & numbers.is_not_nan()
+        found = Operands.limits(
             numbers.fill_null(0.0).to_numpy(), plain.fill_null(value=False).to_numpy()
         )
         open_rows = np.flatnonzero((numbers.is_null() & ids.is_not_null()).to_numpy())

@@ -15,8 +15,8 @@ from headrace.functions.uncertainty.calls import FUNCTIONS
 from headrace.functions.uncertainty.columns import VECTORISED
 from headrace.functions.uncertainty.literals import literal
 from headrace.functions.values import is_distribution, literal_of, number_of
-from headrace.rdf.terms import Iri, Literal, Term
-from headrace.rdf.vocabulary import RSPU, RSPU_DISTRIBUTION, XSD_DECIMAL
+from headrace.rdf.terms import Iri, Literal, Quad, Term
+from headrace.rdf.vocabulary import RSPU, RSPU_DISTRIBUTION, XSD_DECIMAL, XSD_DOUBLE
 from headrace.results.table import Table
 from headrace.store import Store
 from tests.functions.uncertainty.families import FAMILIES
@@ -64,7 +64,9 @@ def test_the_cases_of_the_scenario(case: dict[str, Any]) -> None:
             assert number_of(again).value == pytest.approx(number_of(found).value, abs=1e-15)
 
 
-def _written(value: str | float) -> str:
+def _written(value: str | float | Literal) -> str:
+    if isinstance(value, Literal):
+        return f'"{value.lexical}"^^<{value.datatype}>'
     return f'"{value}"^^<{RSPU_DISTRIBUTION}>' if isinstance(value, str) else repr(value)
 
 
@@ -114,7 +116,6 @@ def test_an_approximation_is_a_third_argument() -> None:
         ("lessThan", ["N(0)", 1]),
         ("lessThan", [Iri("x:y"), 1]),
         ("quantile", ["N(0,1)", 2]),
-        ("quantile", ["N(0,1)", 1]),
         ("quantile", ["N(0,1)", "N(0,1)"]),
         ("pdf", ["P(0)", 0]),
         ("pdf", ["B(0.5, 0.5)", 0]),
@@ -139,8 +140,12 @@ def test_what_has_no_result_is_an_error(name: str, values: list[Any]) -> None:
         call(name, *values)
     terms = [term(each) if isinstance(each, str | int | float) else each for each in values]
     with Store() as store:  # and so it is on columns
-        written = ", ".join(map(str, terms))
-        assert answered(store, f"SELECT (<{RSPU}{name}>({written}) AS ?x) {{}}") == ((None,),)
+        names = [f"?v{place}" for place in range(len(terms))]
+        for place, each in enumerate(terms):
+            store.add([Quad(Iri("x:s"), Iri(f"x:p{place}"), each)])
+        given = " . ".join(f"?s <x:p{place}> {each}" for place, each in enumerate(names))
+        call_ = f"<{RSPU}{name}>({', '.join(names)})"
+        assert answered(store, f"SELECT ({call_} AS ?x) {{ {given} }}") == ((None,),)
 
 
 any_term: st.SearchStrategy[Term] = st.one_of(
@@ -161,14 +166,18 @@ any_term: st.SearchStrategy[Term] = st.one_of(
 )
 def test_columns_give_what_terms_give(iri: str, rows: list[tuple[Term, Term, Term]]) -> None:
     count = COLUMNAR[iri]
-    values = " ".join(f"({' '.join(map(str, row[:count]))})" for row in rows)
+    pattern = " . ".join(f"?row <x:p{place}> ?v{place}" for place in range(count))
     names = " ".join(f"?v{place}" for place in range(count))
     query = (
         f"SELECT (<{iri}>({', '.join(names.split())}) AS ?x)"
         f" (COALESCE(<{iri}>({', '.join(names.split())})) AS ?y)"
-        f" {{ VALUES ({names}) {{ {values} }} }}"
+        f" {{ {pattern} }}"
     )
     with Store() as store:
+        for number, row in enumerate(rows):
+            cells = enumerate(row[:count])
+            subject = Iri(f"x:row{number}")
+            store.add(Quad(subject, Iri(f"x:p{place}"), cell) for place, cell in cells)
         for found, scalar in answered(store, query):
             if found is None or scalar is None or is_distribution(found):
                 assert found == scalar
@@ -178,8 +187,8 @@ def test_columns_give_what_terms_give(iri: str, rows: list[tuple[Term, Term, Ter
 
 def test_conditions_compare_what_columns_give() -> None:
     distributions = ["N(0,1)", "U(0,1)", "T(0,1,1,2)", "N(0)", "P(0.7)"]
-    values = " ".join(_written(each) for each in distributions)
     with Store() as store:
+        store.add(Quad(Iri("x:s"), Iri("x:d"), term(each)) for each in distributions)
         for test, kept in (
             ("rspu:lessThan(?d, 0.5) >= 0.5", {"N(0,1)", "U(0,1)"}),
             ("0.5 <= rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)"}),
@@ -192,6 +201,87 @@ def test_conditions_compare_what_columns_give() -> None:
             ("!(rspu:lessThan(?d, 0.5) >= 0.5)", {"T(0,1,1,2)", "P(0.7)"}),
             ("rspu:lessThan(?d, 0.5)", {"N(0,1)", "U(0,1)", "T(0,1,1,2)"}),
         ):
-            query = f"PREFIX rspu: <{RSPU}> SELECT ?d {{ VALUES ?d {{ {values} }} FILTER({test}) }}"
+            query = f"PREFIX rspu: <{RSPU}> SELECT ?d {{ ?s <x:d> ?d FILTER({test}) }}"
             found = {row[0] for row in answered(store, query)}
             assert found == {term(each) for each in kept}, test
+
+
+INFINITE = Literal("INF", XSD_DOUBLE)
+MINUS = Literal("-INF", XSD_DOUBLE)
+LIMITED = [
+    "N(1,4)",
+    "U(0,2)",
+    "T(0,1,2,3)",
+    "LN(0,1)",
+    "E(1)",
+    "B(2,3)",
+    "H(0,1,1,2,2)",
+    "P(1)",
+    1.5,
+]
+
+
+@pytest.mark.parametrize("value", LIMITED, ids=str)
+def test_limits_may_be_infinite(value: str | float) -> None:
+    """Each call on terms, and on columns, where values are read from data."""
+    up_to = float(number_of(call("lessThan", value, 0.7)).value)
+    expected: dict[tuple[str, tuple[str | float | Literal, ...]], float] = {
+        ("lessThan", (value, INFINITE)): 1.0,
+        ("lessThan", (value, MINUS)): 0.0,
+        ("greaterThan", (value, MINUS)): 1.0,
+        ("greaterThanOrEqual", (INFINITE, value)): 1.0,
+        ("lessThanOrEqual", (INFINITE, INFINITE)): 1.0,
+        ("lessThan", (INFINITE, INFINITE)): 0.0,
+        ("between", (value, MINUS, INFINITE)): 1.0,
+        ("between", (value, MINUS, 0.7)): up_to,
+        ("between", (value, 0.7, INFINITE)): 1.0 - up_to,
+        ("between", (value, INFINITE, MINUS)): 0.0,
+        ("between", (value, MINUS, "N(60,1)")): 1.0,
+        ("cdf", (value, INFINITE)): 1.0,
+        ("cdf", (value, MINUS)): 0.0,
+    }
+    if value not in {"P(1)", 1.5}:
+        expected |= {("pdf", (value, INFINITE)): 0.0, ("pdf", (value, MINUS)): 0.0}
+    with Store() as store:
+        for (name, arguments), number in expected.items():
+            found = number_of(call(name, *arguments)).value
+            assert found == pytest.approx(number, abs=1e-4 if "N(60,1)" in arguments else 1e-12)
+            names = [f"?v{place}" for place in range(len(arguments))]
+            values = " ".join(map(_written, arguments))
+            query = f"SELECT (<{RSPU}{name}>({', '.join(names)}) AS ?x) "
+            [(again,)] = answered(
+                store, f"{query} {{ VALUES ({' '.join(names)}) {{ ({values}) }} }}"
+            )
+            assert again is not None
+            assert number_of(again).value == pytest.approx(found, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("add", ("N(0,1)", INFINITE)),
+        ("subtract", (MINUS, "E(1)")),
+        ("add", (INFINITE, MINUS)),
+        ("mean", (INFINITE,)),
+        ("variance", (INFINITE,)),
+        ("quantile", (INFINITE, 0.5)),
+        ("lessThan", ("N(0,1)", Literal("NaN", XSD_DOUBLE))),
+    ],
+)
+def test_an_infinite_number_is_no_value(
+    name: str, arguments: tuple[str | float | Literal, ...]
+) -> None:
+    with pytest.raises(ExpressionError):
+        call(name, *arguments)
+    names = [f"?v{place}" for place in range(len(arguments))]
+    values = " ".join(map(_written, arguments))
+    query = f"SELECT (<{RSPU}{name}>({', '.join(names)}) AS ?x) "
+    with Store() as store:
+        [(found,)] = answered(store, f"{query} {{ VALUES ({' '.join(names)}) {{ ({values}) }} }}")
+    assert found is None
+
+
+def test_the_quantiles_at_the_ends_are_those_of_the_support() -> None:
+    assert call("quantile", "N(0,1)", 0.0) == MINUS
+    assert call("quantile", "E(1)", 1.0) == INFINITE
+    assert call("quantile", "U(2,3)", 0.0) == literal_of(2.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,29 @@ def test_a_canonical_form_stays_what_it_is(text: str, form: str) -> None:
     assert canonical(parsed(form)) == form
 
 
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Normal(10,2)", "N(10.0, 2.0)"),
+        ("NORMAL(10, 2)", "N(10.0, 2.0)"),
+        ("Gaussian(10,2)", "N(10.0, 2.0)"),
+        ("n(10,2)", "N(10.0, 2.0)"),
+        ("Uniform(0,1)", "U(0.0, 1.0)"),
+        ("u(0,1)", "U(0.0, 1.0)"),
+        ("lognormal(0,1)", "LN(0.0, 1.0)"),
+        ("Exponential(2)", "E(2.0)"),
+        ("Histogram(0,1,1,2,2)", "H(0.0, 1.0, 1.0, 2.0, 2.0)"),
+        ("Point(3)", "P(3.0)"),
+    ],
+)
+def test_the_names_of_families_are_read_in_any_case(text: str, form: str) -> None:
+    assert canonical(parsed(text)) == form
+
+
+def test_the_second_number_of_normal_is_the_variance() -> None:
+    assert parsed("Normal(10,2)").variance == 2
+
+
 @given(st.one_of(*FAMILIES.values()))
 def test_what_is_written_is_read_again(distribution: Distribution) -> None:
     assert distribution_of(literal(distribution)) == distribution
@@ -52,14 +77,17 @@ def test_what_is_written_is_read_again(distribution: Distribution) -> None:
         (" N(0,1)", "such as N"),
         ("N(0,1) ", "such as N"),
         ("N(0,1))", "such as N"),
-        ("Normal(10,2)", "did you mean 'N'"),
-        ("n(0,1)", "there is no distribution 'n'"),
+        ("Normal(10)", r"expected N\(mean, variance\)"),
+        ("Normol(10,2)", "did you mean 'Normal'"),
+        ("M(0,1)", "there is no distribution 'M'"),
         ("N(0)", r"expected N\(mean, variance\)"),
         ("N(0,1,2)", r"expected N\(mean, variance\)"),
         ("N(0,)", "'' is not a number"),
         ("N(0;1)", "'0;1' is not a number"),
         ("N(NaN,1)", "'NaN' is not a number"),
-        ("N(INF,1)", "'INF' is not a number"),
+        ("N(INF,1)", "its numbers must be finite"),
+        ("U(-INF,5)", "an infinite limit is a number"),
+        ("U(0, +infinity)", "its numbers must be finite"),
         ("N(1e999,1)", "numbers that a double can hold"),
         ("N(0,0)", "variance must be greater than 0"),
         ("N(0,-1)", "variance must be greater than 0"),
@@ -85,8 +113,11 @@ def test_what_is_no_distribution_says_why(text: str, problem: str) -> None:
 
 def test_numbers_are_promoted() -> None:
     assert distribution_of(literal_of(3)) == Point(3.0)
-    with pytest.raises(ExpressionError, match="not finite"):
-        distribution_of(Literal("INF", XSD_DOUBLE))
+    assert distribution_of(Literal("-INF", XSD_DOUBLE)) == Point(-math.inf)
+    with pytest.raises(ExpressionError, match="NaN is no number"):
+        distribution_of(Literal("NaN", XSD_DOUBLE))
+    with pytest.raises(ExpressionError, match="too large for a double"):
+        distribution_of(literal_of(10**400))
     with pytest.raises(ExpressionError, match="neither a distribution nor a number"):
         distribution_of(Iri("http://example.org/x"))
     with pytest.raises(ExpressionError, match="neither a distribution nor a number"):

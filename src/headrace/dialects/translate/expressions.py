@@ -175,8 +175,8 @@ class ExpressionTranslator(TermTranslator, ABC):
             arguments = (*arguments, Iri(self.base))
         if upper in VOLATILE and not nodes:
             self._chances += 1
-            return BuiltIn(upper, (), self._chances)
-        return BuiltIn(synonyms.get(upper, upper), arguments)
+            return BuiltIn(upper, (), self._chances, span(tree))
+        return BuiltIn(synonyms.get(upper, upper), arguments, span=span(tree))
 
     def _function(self, tree: Tree[Token]) -> Expression:
         name, call = as_tree(tree.children[0]), as_tree(tree.children[1])

@@ -65,8 +65,9 @@ def _quantile(term: Term, probability: Term) -> Literal:
     if not 0 <= share <= 1:
         raise ExpressionError(f"{probability} is no probability: it is not between 0 and 1")
     if isinstance(distribution, Point):
-        return literal_of(float(distribution.value))
-    return _finite(float(distribution.quantile(share, 1 - share)))
+        return _finite(float(distribution.value))
+    found = float(distribution.quantile(share, 1 - share))
+    return literal_of(found) if share in {0, 1} else _finite(found)
 
 
 def _density(term: Term, at: Term) -> Literal:

@@ -88,6 +88,13 @@ class Operands:
         numbers = np.where(there, numbers, 0.0)
         return cls(np.where(there, NUMBER, NONE).astype(np.int8), numbers, np.zeros(len(numbers)))
 
+    @classmethod
+    def limits(cls, numbers: Column, there: Flags) -> Operands:
+        """A column of plain numbers that may be infinite, as limits are."""
+        there = there & ~np.isnan(numbers)
+        numbers = np.where(there, numbers, 0.0)
+        return cls(np.where(there, NUMBER, NONE).astype(np.int8), numbers, np.zeros(len(numbers)))
+
     def at(self, rows: npt.NDArray[np.intp] | Flags) -> Operands:
         """Some of the rows."""
         return Operands(self.codes[rows], self.first[rows], self.second[rows])
@@ -298,6 +305,7 @@ def _variance(arguments: Sequence[Operands], shelf: Shelf) -> Operands:
     (one,) = arguments
     quick = one.exact | (one.codes == NORMAL) | (one.codes == UNIFORM)
     spread = np.where(one.codes == UNIFORM, _uniform(one).variance, one.second)
+    spread = np.where(np.isfinite(one.first), spread, np.nan)
     found = Operands.numbers(spread, quick)
     _one_by_one(one.there & ~quick, arguments, shelf, lambda each: float(each.variance), found)
     return found

@@ -1,8 +1,9 @@
 """How distributions are written as literals, and read.
 
-The letters of a family, and its numbers between parentheses: `N(19.7, 1)`. The canonical form has
-the shortest numbers that are read as the same doubles, a point or an exponent in each, and a space
-after each comma; parameters that say nothing new are left out.
+The letters of a family, and its numbers between parentheses: `N(19.7, 1)`. The name of a family is
+read too, in any case: `Normal(19.7, 1)`, whose second number is the variance as well. The canonical
+form has the letters, the shortest numbers that are read as the same doubles, a point or an exponent
+in each, and a space after each comma; parameters that say nothing new are left out.
 """
 
 from __future__ import annotations
@@ -47,6 +48,12 @@ _NAMES: Final = {
     "Histogram": "H",
     "Point": "P",
 }
+_LETTERS: Final = {
+    name.casefold(): letters
+    for letters in _NAMES.values()
+    for name in (letters, *(name for name, other in _NAMES.items() if other == letters))
+}
+_INFINITE: Final = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 
 
 def checked(distribution: Distribution) -> Distribution:
@@ -105,15 +112,15 @@ def parsed(text: str) -> Distribution:
     if form is None:
         raise ExpressionError(f"'{text[:80]}' is no distribution, such as N(19.7, 1) or U(0, 1)")
     name, inside = form.groups()
-    make = _FAMILIES.get(name)
-    if make is None:
-        near = _NAMES.get(name) or nearest(name, _NAMES)
-        meant = f"; did you mean '{_NAMES.get(near, near)}'?" if near else ""
+    letters = _LETTERS.get(name.casefold())
+    if letters is None:
+        near = nearest(name, _NAMES)
+        meant = f"; did you mean '{near}'?" if near else "."
         listed = ", ".join(_FAMILIES)
         raise ExpressionError(f"there is no distribution '{name}'{meant} There are {listed}")
-    found = make(*_parameters(text, inside))
+    found = _FAMILIES[letters](*_parameters(text, inside))
     if found is None:
-        raise ExpressionError(f"'{text[:80]}' is no distribution: expected {_FORMS[name]}")
+        raise ExpressionError(f"'{text[:80]}' is no distribution: expected {_FORMS[letters]}")
     return checked(found)
 
 
@@ -124,6 +131,11 @@ def _parameters(text: str, inside: str) -> list[float]:
     numbers = []
     for part in parts:
         number = _NUMBER.fullmatch(part)
+        if number is None and _INFINITE.fullmatch(part.strip()):
+            raise ExpressionError(
+                f"'{text[:80]}' is no distribution: its numbers must be finite; "
+                "an infinite limit is a number, as in rspu:between(?x, -1e0/0, 5)"
+            )
         if number is None:
             raise ExpressionError(f"'{text[:80]}' is no distribution: '{part}' is not a number")
         numbers.append(float(number[1]) + 0.0)  # no negative zero, so that equal values look equal
@@ -233,6 +245,8 @@ def _read(text: str) -> Distribution | str:
 def distribution_of(term: Term) -> Distribution:
     """The distribution that a term stands for; a number is one that is known exactly.
 
+    INF and -INF are numbers too: as limits, they are greater or less than any other.
+
     Raises:
         ExpressionError: it stands for none.
     """
@@ -244,9 +258,9 @@ def distribution_of(term: Term) -> Distribution:
     try:
         number = float(number_of(term).value)
     except OverflowError:
-        number = math.inf
+        raise ExpressionError(f"{term} is too large for a double") from None
     except ExpressionError:
         raise ExpressionError(f"{term} is neither a distribution nor a number") from None
-    if not math.isfinite(number):
-        raise ExpressionError(f"{term} is not finite, so that no distribution has it")
+    if math.isnan(number):
+        raise ExpressionError("NaN is no number that a distribution can have")
     return Point(number + 0.0)

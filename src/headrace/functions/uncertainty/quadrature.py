@@ -41,7 +41,7 @@ def check_range(*distributions: Distribution) -> None:
         match each:
             case Beta(alpha, beta):
                 wild = min(alpha, beta) < _LEAST_SHAPE or max(alpha, beta) > _LARGEST_SHAPE
-            case LogNormal(variance=variance):
+            case LogNormal(log_variance=variance):
                 wild = variance > _WIDEST_LOGARITHM
             case _:
                 wild = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum, log
+from math import fsum, isfinite, log
 from typing import Final, assert_never
 
 import numpy as np
 
 from headrace.functions.errors import ExpressionError
+from headrace.functions.uncertainty.convolution import convolved
 from headrace.functions.uncertainty.families import (
     Beta,
     Continuous,
@@ -23,7 +24,7 @@ from headrace.functions.uncertainty.families import (
     deviation,
     knots_of,
 )
-from headrace.functions.uncertainty.literals import canonical, checked
+from headrace.functions.uncertainty.literals import checked
 from headrace.functions.uncertainty.quadrature import check_range, expected, landmarks
 
 NORMAL: Final = "normal"
@@ -64,12 +65,8 @@ def shifted(distribution: Distribution, by: float) -> Distribution:
             assert_never(distribution)
 
 
-def negated(distribution: Distribution) -> Distribution:
-    """A distribution with the other sign.
-
-    Raises:
-        ExpressionError: no family has it.
-    """
+def negated(distribution: Distribution) -> Distribution | None:
+    """A distribution with the other sign; None if no family has it."""
     match distribution:
         case Normal(mean, variance):
             return Normal(-mean, variance)
@@ -84,9 +81,7 @@ def negated(distribution: Distribution) -> Distribution:
         case Beta(alpha, beta, low, high):
             return Beta(beta, alpha, -high, -low)
         case LogNormal() | Exponential():
-            raise ExpressionError(
-                f"what is left after {canonical(distribution)} is taken away has no family"
-            )
+            return None
         case _:
             assert_never(distribution)
 
@@ -117,19 +112,39 @@ def divided(distribution: Distribution, by: int) -> Distribution:
 def total(distributions: Sequence[Distribution]) -> Distribution:
     """The sum of independent numbers; their order does not matter.
 
+    In closed form where a family has the sum, otherwise a histogram by numerical convolution.
+
     Raises:
-        ExpressionError: no family has it.
+        ExpressionError: its numbers are too large, or its tails too heavy.
 
     >>> total([Uniform(0.0, 1.0), Uniform(0.0, 2.0)])
     Trapezoid(low=0.0, rises=1.0, falls=2.0, high=3.0)
     """
+    return _total([(each, 1) for each in distributions])
+
+
+def _total(signed: Sequence[tuple[Distribution, int]]) -> Distribution:
+    closed = _closed(signed)
+    return checked(convolved(signed) if closed is None else closed)
+
+
+def _closed(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
+    """The sum in closed form; None if no family has it."""
+    if any(isinstance(each, Point) and not isfinite(each.value) for each, _ in signed):
+        raise ExpressionError("a sum with an infinite number is no distribution")
+    distributions = []
+    for distribution, sign in signed:
+        positive = distribution if sign > 0 else negated(distribution)
+        if positive is None:
+            return None
+        distributions.append(positive)
     try:
-        return checked(_total(distributions))
+        return _in_family(distributions)
     except OverflowError:
         raise ExpressionError("a sum is too large for a double") from None
 
 
-def _total(distributions: Sequence[Distribution]) -> Distribution:
+def _in_family(distributions: Sequence[Distribution]) -> Distribution | None:
     exact = fsum(float(each.value) for each in distributions if isinstance(each, Point))
     normal = [each for each in distributions if isinstance(each, Normal)]
     others = [each for each in distributions if not isinstance(each, Point | Normal)]
@@ -144,7 +159,7 @@ def _total(distributions: Sequence[Distribution]) -> Distribution:
         case [Uniform() as one, Uniform() as other] if not normal:
             return shifted(_trapezoid(one, other), exact)
         case _:
-            raise _homeless(distributions)
+            return None
 
 
 def _trapezoid(one: Uniform, other: Uniform) -> Trapezoid:
@@ -152,33 +167,22 @@ def _trapezoid(one: Uniform, other: Uniform) -> Trapezoid:
     return Trapezoid(float(one.low + other.low), rises, falls, float(one.high + other.high))
 
 
-def _homeless(distributions: Sequence[Distribution]) -> ExpressionError:
-    shown = " + ".join(map(canonical, distributions[:3]))
-    more = " + ..." if len(distributions) > 3 else ""  # noqa: PLR2004 - enough to see which
-    return ExpressionError(
-        f"{shown}{more} has no family; ask for an approximation with a third argument, "
-        f"'{NORMAL}' or '{HISTOGRAM}'"
-    )
-
-
 def added(one: Distribution, other: Distribution) -> Distribution:
     """The sum of two independent numbers.
 
     Raises:
-        ExpressionError: no family has it.
+        ExpressionError: its numbers are too large, or its tails too heavy.
     """
-    return total((one, other))
+    return _total(((one, 1), (other, 1)))
 
 
 def subtracted(one: Distribution, other: Distribution) -> Distribution:
     """The difference of two independent numbers.
 
     Raises:
-        ExpressionError: no family has it.
+        ExpressionError: its numbers are too large, or its tails too heavy.
     """
-    if isinstance(one, Point) and isinstance(other, Point):
-        return checked(Point(one.value - other.value))
-    return total((one, negated(other)))
+    return _total(((one, 1), (other, -1)))
 
 
 def check_approximation(name: str) -> None:
@@ -202,13 +206,14 @@ def approximated(
     """
     check_approximation(approximation)
     try:
-        return added(one, other) if sign > 0 else subtracted(one, other)
-    except ExpressionError:
-        exact = isinstance(other, Point) or (isinstance(one, Point) and sign > 0)
-        if exact and approximation == HISTOGRAM:
-            raise  # it has a family, but doubles cannot hold it
-        mean = float(one.mean + sign * other.mean)
-        variance = float(one.variance + other.variance)
+        closed = _closed(((one, 1), (other, sign)))
+        if closed is not None:
+            return checked(closed)
+    except ExpressionError:  # it has a family, but doubles cannot hold it
+        if approximation == HISTOGRAM:
+            raise
+    mean = float(one.mean + sign * other.mean)
+    variance = float(one.variance + other.variance)
     normal = Normal(mean, variance)
     if approximation == NORMAL:
         return checked(normal)
