@@ -65,6 +65,8 @@ STATIC = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 FIXED_STATIC, FIXED_WINDOW = 1_000_000, 1_000_000
 """How large the one is while the other grows."""
 REPEATS = 7
+_SAYS_SOMETHING = 0.25
+"""What both pushes save alone, added up, must be at least so much of the time without them."""
 
 OFF = {
     "strategy": "snapshot",  # else the work is done before somebody waits for it
@@ -103,10 +105,13 @@ class Figure:
         return self.none / self.both
 
     @property
-    def sum_of_gains(self) -> float:
-        """The time that both save, as a part of what each saves alone, added up."""
+    def sum_of_gains(self) -> float | None:
+        """The time that both save, as a part of what each saves alone, added up.
+
+        It says nothing where that is little of the whole time: noise would be divided by noise.
+        """
         alone = 2 * self.none - self.streaming - self.static_push
-        return (self.none - self.both) / alone if alone else float("nan")
+        return (self.none - self.both) / alone if alone >= _SAYS_SOMETHING * self.none else None
 
 
 def query(kept: int, variant: str) -> Plan:
@@ -256,10 +261,11 @@ def main() -> None:
     for elements, static in sizes:
         for each in figures(elements, static):
             found.append(each)
+            of_sum = "-" if each.sum_of_gains is None else f"{each.sum_of_gains:.0%}"
             print(
                 f"{each.elements:9,} {each.static:10,} {each.kept:4}% {each.none:6.1f} ms"
                 f" {each.streaming:6.1f} ms {each.static_push:6.1f} ms {each.both:6.1f} ms"
-                f" {each.gain:5.1f}x {each.sum_of_gains:5.0%} {each.rows:8,}"
+                f" {each.gain:5.1f}x {of_sum:>6} {each.rows:8,}"
                 f"   {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
