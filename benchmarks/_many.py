@@ -10,6 +10,7 @@ from statistics import median
 from time import perf_counter
 
 import _systemx
+import polars as pl
 from _cqels import BaseLine, Running, World, instances, made, shown
 from _dblp import STREAM
 
@@ -28,6 +29,8 @@ BASE_UPDATES = 50
 SECONDS = 60
 ON_SPARK = 40
 """Seconds of the stream that is run on Spark."""
+_NEEDED = {"q1p": ("one",), "q2p": ("one", "two"), "q3p": ("one", "two"), "q4p": ("two",)}
+"""Which people of a static binding must be in the stream for an instance to match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,9 @@ class Concurrent:
 
     Attributes:
         query: which.
-        number: how many instances.
+        asked: how many instances were asked for.
+        number: how many were registered, each for another author: no more than there are authors.
+        matching: how many of these can match, because the people that they need are in the stream.
         static: triples.
         rate: updates a second of event time.
         batch: updates in a step.
@@ -48,7 +53,9 @@ class Concurrent:
     """
 
     query: str
+    asked: int
     number: int
+    matching: int
     static: int
     rate: int
     batch: int
@@ -74,6 +81,11 @@ def inline(query: str, world: World, triples: int, asked: Asked) -> Iterator[Con
     """The figures of one query, by number of instances and size of steps."""
     before: dict[int, Concurrent] = {}
     for number in asked.numbers:
+        if number > world.graph.authors:
+            print(
+                f"{shown(query):4} {number:9,} instances were asked for: there are only"
+                f" {world.graph.authors:,} authors in {triples:,} triples"
+            )
         for each in _measured(query, number, world, triples, asked):
             _tell(each, before.get(each.batch))
             before[each.batch] = each
@@ -83,8 +95,9 @@ def inline(query: str, world: World, triples: int, asked: Asked) -> Iterator[Con
 def heading() -> None:
     """Print what the columns are."""
     print(
-        f"\n{'':4} {'instances':>9} {'static':>10} {'updates/s':>9} {'batch':>5} {'registered':>10}"
-        f" {'first step':>10} {'System X':>12} {'Headrace':>12} {'growth':>14}  load"
+        f"\n{'':4} {'instances':>9} {'can match':>9} {'static':>10} {'updates/s':>9} {'batch':>5}"
+        f" {'registered':>10} {'first step':>10} {'System X':>12} {'Headrace':>12} {'growth':>14}"
+        "  load"
     )
 
 
@@ -95,24 +108,44 @@ def _tell(each: Concurrent, before: Concurrent | None) -> None:
         more = each.number / before.number
         growth = f"{each.ours / before.ours:.1f}x for {more:.0f}x"
     print(
-        f"{shown(each.query):4} {each.number:9,} {each.static:10,} {each.rate:9,} {each.batch:5}"
-        f" {each.registering:8.2f} s {each.first:8.2f} s {theirs:>12} {each.ours:9,.3f} ms"
-        f" {growth:>14}  {each.load:.1f}",
+        f"{shown(each.query):4} {each.number:9,} {each.matching:9,} {each.static:10,}"
+        f" {each.rate:9,} {each.batch:5} {each.registering:8.2f} s {each.first:8.2f} s"
+        f" {theirs:>12} {each.ours:9,.3f} ms {growth:>14}  {each.load:.1f}",
         flush=True,
     )
 
 
 def authors_of(world: World, number: int) -> list[int]:
-    """Those who are there first, then others, who may register too."""
+    """List authors for instances: first those at the conference, then others.
+
+    There are fewer than asked for if the graph has fewer authors.
+    """
     there = world.people[:number]
     others = set(range(world.graph.authors)).difference(there)
     return [*there, *sorted(others)[: number - len(there)]]
+
+
+def matching(query: str, authors: Sequence[int], world: World) -> int:
+    """Count the instances that can match: all people of a static binding are in the stream.
+
+    Where an author is does not matter for Q4', which asks where those are whom the author cites.
+    """
+    wanted = pl.DataFrame(
+        {"one": authors, "statement": range(len(authors))},
+        schema={"one": pl.Int64, "statement": pl.Int64},
+    )
+    bindings = _systemx.bindings_of(query, world.graph, wanted)
+    heard = pl.DataFrame({"heard": world.updates.people}).unique()
+    for each in _NEEDED[query]:
+        bindings = bindings.join(heard, left_on=each, right_on="heard", how="semi")
+    return bindings["statement"].n_unique()
 
 
 def _measured(
     query: str, number: int, world: World, triples: int, asked: Asked
 ) -> Iterator[Concurrent]:
     authors = authors_of(world, number)
+    can_match = matching(query, authors, world)
     theirs = None
     if number <= asked.base_line_instances:
         system = _systemx.many(query, world.graph, authors, asked.cache)
@@ -127,6 +160,8 @@ def _measured(
         yield Concurrent(
             query,
             number,
+            len(authors),
+            can_match,
             triples,
             world.rate,
             batch,
@@ -147,7 +182,9 @@ class OnSpark:
 
     Attributes:
         query: which.
-        number: how many instances.
+        asked: how many instances were asked for.
+        number: how many were registered, each for another author.
+        matching: how many of these can match.
         static: triples.
         updates: how many came, all of them from a file.
         batches: in how many micro-batches.
@@ -158,7 +195,9 @@ class OnSpark:
     """
 
     query: str
+    asked: int
     number: int
+    matching: int
     static: int
     updates: int
     batches: int
@@ -194,7 +233,8 @@ def _ran(
     def tell(_manifest: Manifest, told: Told) -> None:
         spent.append(sum(told.spent.values()))
 
-    texts = instances(query, authors_of(world, number))
+    authors = authors_of(world, number)
+    texts = instances(query, authors)
     parsed = [parse(text, name=f"q{place}") for place, text in enumerate(texts)]
     job = Job(
         parsed,
@@ -209,6 +249,8 @@ def _ran(
     return OnSpark(
         query,
         number,
+        len(authors),
+        matching(query, authors, world),
         triples,
         len(world.updates),
         len(spent),
@@ -222,9 +264,10 @@ def _ran(
 def tell_spark(each: OnSpark) -> None:
     """Print the figures of a run."""
     print(
-        f"{shown(each.query):4} {each.number:9,} instances on Spark, {each.static:,} static"
-        f" triples, {each.updates:,} updates in {each.batches} micro-batches: {each.seconds:.1f} s"
-        f" in all, {each.staged:.3f} ms an update in the driver's stages; {each.rows:,} rows;"
+        f"{shown(each.query):4} {each.number:9,} instances on Spark ({each.asked:,} asked for,"
+        f" {each.matching:,} can match), {each.static:,} static triples, {each.updates:,} updates"
+        f" in {each.batches} micro-batches: {each.seconds:.1f} s in all,"
+        f" {each.staged:.3f} ms an update in the driver's stages; {each.rows:,} rows;"
         f" load {each.load:.1f}",
         flush=True,
     )

@@ -355,7 +355,7 @@ def many(query: str, made: Graph, authors: list[int], cache: int = CACHE) -> Sys
         {"one": authors, "statement": numbers}, schema={"one": pl.Int64, "statement": pl.String}
     )
     columns, keys, found = _instances(query)
-    database.load("instances", _named(_bindings(query, made, wanted), **columns), keys)
+    database.load("instances", _named(bindings_of(query, made, wanted), **columns), keys)
     statements = []
     for number in numbers:
         look_up = database.lookup("instances", keys, found)
@@ -376,8 +376,14 @@ def _instances(query: str) -> tuple[dict[str, str], list[str], list[str]]:
             return columns, ["statement", "one", "two"], ["name"]
 
 
-def _bindings(query: str, made: Graph, wanted: pl.DataFrame) -> pl.DataFrame:
-    """The static bindings of all instances."""
+def bindings_of(query: str, made: Graph, wanted: pl.DataFrame) -> pl.DataFrame:
+    """Find the static bindings of all instances.
+
+    Args:
+        query: one of Q1' to Q4'.
+        made: the static data.
+        wanted: the author of each instance (`one`), and the name of the instance (`statement`).
+    """
     match query:
         case "q1p":
             return wanted

@@ -251,6 +251,9 @@ def main() -> None:
     options.add_argument("--spark-interval", type=float, default=0.1, help="from look to look")
     options.add_argument("--inline-interval", type=float, default=0.002, help="from look to look")
     asked = options.parse_args()
+    least = (WARM_UP + 2 * WIDTH) // 1000 + 1
+    if asked.seconds < least:
+        options.error(f"--seconds must be at least {least}: the first windows are not timed")
     asked.interval = {
         RunnerKind.SPARK: asked.spark_interval,
         RunnerKind.INLINE: asked.inline_interval,

@@ -44,6 +44,7 @@ STATIONS = 1000
 PER_SECOND = 20_000_000 / (15 * 60)
 EVERY = 2.0
 """Seconds from sample to sample."""
+LEAST_MINUTES = 1
 WARM_UP = 1 / 3
 GROWTH = 0.05
 HEAP = "1g"
@@ -219,6 +220,8 @@ def main() -> None:
     options.add_argument("--plot", type=Path, help="a PNG; needs matplotlib")
     options.add_argument("--minutes", type=float, default=15)
     asked = options.parse_args()
+    if asked.minutes < LEAST_MINUTES:
+        options.error(f"--minutes must be at least {LEAST_MINUTES}: growth shows in many samples")
     with TemporaryDirectory(prefix="headrace-soak-") as folder, ExitStack() as stack:
         settings = {"spark.driver.memory": HEAP}
         stack.callback(start(CORES, Path(folder) / "spark.log", settings).stop)

@@ -358,6 +358,9 @@ def state(streams: Streams, asked: argparse.Namespace) -> Iterator[Row]:
         if taken >= needed:
             break
     spent = perf_counter() - began
+    if not kept:
+        least = -(-width * RATE // PER_OFFER)
+        raise SystemExit(f"state: the stream ends before the first window; --offers {least:,}")
     print(
         f"state     MB after each window of {width} s:", ", ".join(f"{each:.1f}" for each in kept)
     )
@@ -393,6 +396,8 @@ def latency(asked: argparse.Namespace) -> Iterator[Row]:
             continue
         watching.take_text(b"".join(text[place:due]))
         place, steps = due, steps + 1
+    if not late:
+        raise SystemExit("latency: nothing matched in so short a time; --latency-seconds 5")
     found = np.array(late) * 1000
     p50, p99 = (float(np.percentile(found, each)) for each in (50, 99))
     print(

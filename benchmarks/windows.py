@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import nan
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -228,11 +227,25 @@ def our_ready_rows(reports: Iterable[Report]) -> Iterator[tuple[int, Iterator[Ro
             yield time // 1000, our_rows(rows)
 
 
-def seconds(action: Callable[[], int], repeats: int, warm_up: int = 0) -> float:
-    """The median time of an action; without a warm-up if its rows have just been compared."""
-    for _ in range(warm_up):
-        action()
-    return median(timed(action) for _ in range(repeats))
+def turns(
+    theirs: Callable[[], int], make: Callable[[], Callable[[], int]], repeats: int
+) -> tuple[list[float], list[float]]:
+    """Time both sides by turns: whatever else the machine does meets both.
+
+    Args:
+        theirs: the side of pyoxigraph.
+        make: makes our side ready, which is not timed.
+        repeats: how many turns there are.
+
+    Returns:
+        the seconds of each turn, theirs and ours.
+    """
+    both: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        ours = make()
+        both[0].append(timed(theirs))
+        both[1].append(timed(ours))
+    return both
 
 
 def timed(action: Callable[[], int]) -> float:
@@ -242,7 +255,17 @@ def timed(action: Callable[[], int]) -> float:
     return perf_counter() - began
 
 
-@dataclass(slots=True)
+def from_text(data: bytes, slide: int) -> Callable[[], int]:
+    """Make nothing ready: our side begins with the bytes of a file."""
+    return partial(our_text, data, slide)
+
+
+def from_elements(data: bytes, period: int, slide: int) -> Callable[[], int]:
+    """Make a run of encoded elements ready."""
+    return partial(our_elements, prepared(data, period, slide))
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """What was found out about one stream, kind of window and way to begin; times in seconds."""
 
@@ -251,49 +274,43 @@ class Figure:
     begin: str
     windows: int
     rows: int
-    pyoxigraph: float
-    headrace: float = nan
+    pyoxigraph: list[float]
+    headrace: list[float]
 
     @property
-    def ratio(self) -> float:
-        """How many times faster than pyoxigraph."""
-        return self.pyoxigraph / self.headrace
+    def ratios(self) -> list[float]:
+        """How many times faster than pyoxigraph, in each turn."""
+        return [a / b for a, b in zip(self.pyoxigraph, self.headrace, strict=True)]
 
 
 def measured(name: str, size: Size, begins: Sequence[str]) -> Iterator[Figure]:
-    """Time both sides on one stream; what one holds ready is gone before the other is timed."""
+    """Time both sides on one stream, by turns."""
     data = as_timed(observations(size))
     expected = {}
-    figures = {}
     stream = parsed(data)
     for kind, slide in SLIDES.items():
         windows = their_windows(stream, slide)
         expected[kind] = summary((close, their_rows(rows)) for close, rows in windows)
-        rows = sum(count for count, _ in expected[kind].values())
-        described = partial(Figure, name, kind, windows=len(expected[kind]), rows=rows)
-        ready = seconds(partial(their_elements, stream, slide), size.repeats)
-        for begin in begins:
-            figures[kind, begin] = described(begin=begin, pyoxigraph=ready)
-        figures[kind, TEXT] = described(begin=TEXT, pyoxigraph=nan)
-    del stream
+    counts = {kind: sum(count for count, _ in each.values()) for kind, each in expected.items()}
+    del stream  # while text is read, neither side holds elements
     for kind, slide in SLIDES.items():
-        action = partial(their_text, data, slide)
-        figures[kind, TEXT].pyoxigraph = seconds(action, size.repeats, size.warm_up)
-        windows_of_text = our_windows(data, slide)
-        found = summary((close, our_rows(rows)) for close, rows in windows_of_text)
+        found = summary((close, our_rows(rows)) for close, rows in our_windows(data, slide))
         assert found == expected[kind], kind
-        figures[kind, TEXT].headrace = seconds(partial(our_text, data, slide), size.repeats)
-        yield figures[kind, TEXT]
+        theirs = partial(their_text, data, slide)
+        for _ in range(size.warm_up):
+            theirs()
+        times = turns(theirs, partial(from_text, data, slide), size.repeats)
+        yield Figure(name, kind, TEXT, len(expected[kind]), counts[kind], *times)
+    stream = parsed(data)
     for begin in begins:
         period = BATCHES[begin]
         for kind, slide in SLIDES.items():
             found = summary(our_ready_rows(encoded(prepared(data, period, slide))))
             assert found == expected[kind], kind
-            # A kernel remembers what it has seen: each run has its own, made ready before.
-            runs = (prepared(data, period, slide) for _ in range(size.repeats))
-            times = [timed(partial(our_elements, run)) for run in runs]
-            figures[kind, begin].headrace = median(times)
-            yield figures[kind, begin]
+            # A kernel remembers what it has seen: each turn has its own, made ready before.
+            theirs = partial(their_elements, stream, slide)
+            times = turns(theirs, partial(from_elements, data, period, slide), size.repeats)
+            yield Figure(name, kind, begin, len(expected[kind]), counts[kind], *times)
 
 
 def main() -> None:
@@ -305,7 +322,7 @@ def main() -> None:
     asked = options.parse_args()
     print(
         f"{'stream':8} {'window':15} {'from':14} {'windows':>7} {'rows':>9}"
-        f" {'pyoxigraph':>11} {'headrace':>9} {'ratio':>7}"
+        f" {'pyoxigraph':>11} {'headrace':>9} {'ratio':>7}  of each turn"
     )
     figures = []
     for name in asked.sizes:
@@ -313,13 +330,14 @@ def main() -> None:
             figures.append(each)
             print(
                 f"{each.stream:8} {each.window:15} {each.begin:14} {each.windows:7} {each.rows:9,}"
-                f" {each.pyoxigraph:9.2f} s {each.headrace:7.2f} s {each.ratio:6.1f}x",
+                f" {median(each.pyoxigraph):9.2f} s {median(each.headrace):7.2f} s"
+                f" {median(each.ratios):6.1f}x  {min(each.ratios):.1f}x to {max(each.ratios):.1f}x",
                 flush=True,
             )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory of both sides together: {peak:,.0f} MB")
     if asked.json:
-        shown = [{**asdict(each), "ratio": each.ratio} for each in figures]
+        shown = [{**asdict(each), "ratios": each.ratios} for each in figures]
         content = {"figures": shown, "peak_mb": peak}
         asked.json.write_text(json.dumps(content, indent=2) + "\n")
 

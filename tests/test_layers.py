@@ -46,6 +46,13 @@ RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 DIALECTS = {"csparql", "cqels", "rspql", "sparkwave", "sparqlstream"}
 
 
+CLOCKS_OF_THE_KERNEL = {
+    "snapshot.py": "the figures of explain",
+    "waiting.py": "when a costly condition is tested",
+}
+"""Which modules of the kernel measure durations themselves, and what for."""
+
+
 def modules() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
@@ -125,3 +132,25 @@ def test_possessive_loops_are_those_of_regex() -> None:
         text = module.read_text("utf-8")
         if "import re\n" in text and module.name != "lexer.py":  # it has `*+,` as characters
             assert not any(loop in text for loop in (")*+", "]*+", "]++", ")++")), module
+
+
+def test_only_two_modules_of_the_kernel_measure_time() -> None:
+    found = {
+        each.name
+        for each in (PACKAGE / "kernel").rglob("*.py")
+        if {"time", "datetime"} & set(imports(each)) and _measures(each)
+    }
+    assert found == set(CLOCKS_OF_THE_KERNEL)
+
+
+def _measures(module: Path) -> bool:
+    """Whether a module names a clock of the standard library."""
+    clocks = {"perf_counter", "monotonic", "time_ns", "process_time", "now", "utcnow", "time"}
+    names = set[str]()
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "time":
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in {"time", "datetime"}:
+                names.add(node.attr)
+    return bool(names & clocks)

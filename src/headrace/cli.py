@@ -101,7 +101,7 @@ def options(
 def demo(
     passages: Annotated[int, typer.Option(help="How many passages to generate.", min=1)] = 1_200,
 ) -> None:
-    """Count cars per tollgate in a generated stream, on local Spark, in about a minute."""
+    """Count cars per tollgate in a generated stream, on local Spark."""
     from headrace.demo import main as run_demo  # noqa: PLC0415
 
     with failing():

@@ -25,7 +25,7 @@ class Budget:
     Attributes:
         rows: how many rows any one operator may make.
         deadline: until when it must be done, by the clock that follows.
-        clock: tells the time in seconds; the kernel reads no clock of its own.
+        clock: tells the time in seconds.
     """
 
     rows: int = MAX_ROWS
