@@ -6,7 +6,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -401,7 +401,17 @@ def doctor(
     raise typer.Exit(examine(start_spark=spark))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+_HELP: Final = frozenset({"-h", "--help"})
+
+
+@app.command(
+    # Without help options of its own, `bench NAME --help` reaches the benchmark.
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    }
+)
 def bench(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Which one; without it, they are listed.")] = "",
@@ -411,13 +421,17 @@ def bench(
 ) -> None:
     """Run a benchmark of the source checkout and print its figures.
 
-    Other options are passed on to it: headrace bench throughput --repeats 1
+    Other options are passed on to it, as in headrace bench throughput --repeats 1; those that it
+    has are listed by headrace bench throughput --help.
     """
     import ast  # noqa: PLC0415
     import runpy  # noqa: PLC0415
 
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
     known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    if name in _HELP:
+        typer.echo(context.get_help())
+        return
     if not name and known:
         for each in known:
             about = ast.get_docstring(ast.parse((folder / f"{each}.py").read_text("utf-8"))) or ""
