@@ -123,6 +123,8 @@ def check(
     wrong = 0
     with failing():
         schemas = schemas_of(schema or [])
+    for text in () if schemas is None else schemas.notes:
+        typer.echo(f"note: {text}", err=True)
     for query in queries:
         try:
             parsed = parsed_query(query, dialect, settings)
@@ -354,7 +356,9 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
         parsed = parsed_query(text, None, None)
         services = services_of(service_allow, service_private)
         schemas = [named_file(each) for each in schema or []]
-        answered, problems = ask(parsed, data or [], graph or [], services, timeout, schemas)
+        answered, problems, notes = ask(parsed, data or [], graph or [], services, timeout, schemas)
+        for note in notes:
+            typer.echo(f"note: {note}", err=True)
         typer.echo(written(answered, output), nl=False)
         for problem in problems:
             typer.echo(f"not read: {problem}", err=True)
