@@ -451,16 +451,22 @@ def bench(
 
 def summary(parsed: Parsed) -> str:
     """One line on a query that is right."""
-    from headrace.planning.explain import frame_text, report_text  # noqa: PLC0415
+    from headrace.planning.explain import (  # noqa: PLC0415
+        default_graph_text,
+        frame_text,
+        report_text,
+    )
 
     query, semantics = parsed.query, parsed.query.semantics
     if not query.is_continuous:
         return f"ok, {parsed.dialect}, no streams"
     frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
     consumed = f", consumption {semantics.consumption}" if semantics.consumes else ""
+    beside = default_graph_text(query)
+    seen = f", patterns outside GRAPH see {beside} beside FROM NAMED" if beside else ""
     return (
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
-        f" reports {report_text(semantics.report)}, emits {semantics.emit}{consumed}"
+        f" reports {report_text(semantics.report)}, emits {semantics.emit}{consumed}{seen}"
     )
 
 

@@ -105,6 +105,13 @@ def report_text(report: Report) -> str:
             assert_never(report)
 
 
+def default_graph_text(query: Query) -> str:
+    """Say what patterns outside GRAPH see beside FROM NAMED; empty where the query has FROM too."""
+    if not query.dataset.names_no_default:
+        return ""
+    return "the static default graph" if query.dataset.keeps_default else "no static data"
+
+
 def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
     """Every choice of a query beyond its text, by the key that `--set` takes."""
     for each in fields(semantics):
@@ -309,6 +316,9 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
     ):
         for graph in graphs:
             yield f"{title:12}<{graph.value}>"
+    beside = default_graph_text(query)
+    if beside:
+        yield f"{'default':12}{beside}, beside FROM NAMED"
     always = certain(query.pattern)
     sometimes = possible(query.pattern) - always
     yield f"{'always':12}{_names(always) or '-'}"

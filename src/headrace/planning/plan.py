@@ -137,7 +137,8 @@ class Plan:
         same = replace(self.query, semantics=semantics)
         under = (self.schema,) if self.schema else ()
         consumed = (str(semantics.consumption),) if semantics.consumes else ()
-        shown = (self.name, same, self.windows, self.delays, *under, *consumed)
+        kept = ("keeps-default",) if self.query.dataset.keeps_default else ()
+        shown = (self.name, same, self.windows, self.delays, *under, *consumed, *kept)
         return sha256(repr(shown).encode()).hexdigest()
 
 

@@ -13,13 +13,14 @@ from headrace.algebra.query import Ask, Query, Registered, Registration, Select
 from headrace.algebra.reporting import (
     Emit,
     Every,
+    FromNamed,
     NonEmpty,
     OnArrival,
     OnClose,
     Report,
     Semantics,
 )
-from headrace.algebra.walk import everywhere
+from headrace.algebra.walk import everywhere, reads_default_graph
 from headrace.algebra.windows import (
     AllWindow,
     Counted,
@@ -240,8 +241,16 @@ class ContinuousTranslator(QueryTranslator):
         self._check_report(semantics)
         self._note_registration(query)
         self._note_windows(query.pattern)
+        keeps = semantics.from_named is FromNamed.KEEPS and query.dataset.names_no_default
+        if query.dataset.names_no_default and not keeps and reads_default_graph(query.pattern):
+            self.note(
+                "FROM NAMED without FROM: patterns outside GRAPH see no static data "
+                f"(from_named={FromNamed.HIDES}); name a graph with FROM, or set "
+                f"from_named={FromNamed.KEEPS}"
+            )
         return replace(
             query,
+            dataset=replace(query.dataset, keeps_default=keeps),
             windows=tuple(self.windows),
             registration=self._registration,
             semantics=semantics,
