@@ -23,8 +23,8 @@ def ask(
     services: ServiceConfig,
     timeout: float | None = None,
     schemas: Sequence[tuple[str | None, Path]] = (),
-) -> tuple[Answer, list[DataError]]:
-    """The answer to a query over some files, and what of them could not be read."""
+) -> tuple[Answer, list[DataError], list[str]]:
+    """The answer to a query over some files, what of them could not be read, and notes on it."""
     with Store(services=services, timeout=timeout) as store:
         store.check(parsed)
         for name, schema in schemas:
@@ -33,7 +33,8 @@ def ask(
         for each in graphs:
             name, file = _named_graph(each)
             problems += store.load(file, name)
-        return store.answer(parsed.query, source=parsed.source), problems
+        found = store.answer(parsed.query, source=parsed.source)
+        return found, problems, store.schemas.notes_on(parsed.query, parsed.source)
 
 
 def _named_graph(text: str) -> tuple[str, Path]:

@@ -6,7 +6,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -123,6 +123,8 @@ def check(
     wrong = 0
     with failing():
         schemas = schemas_of(schema or [])
+    for text in () if schemas is None else schemas.notes:
+        typer.echo(f"note: {text}", err=True)
     for query in queries:
         try:
             parsed = parsed_query(query, dialect, settings)
@@ -354,7 +356,9 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
         parsed = parsed_query(text, None, None)
         services = services_of(service_allow, service_private)
         schemas = [named_file(each) for each in schema or []]
-        answered, problems = ask(parsed, data or [], graph or [], services, timeout, schemas)
+        answered, problems, notes = ask(parsed, data or [], graph or [], services, timeout, schemas)
+        for note in notes:
+            typer.echo(f"note: {note}", err=True)
         typer.echo(written(answered, output), nl=False)
         for problem in problems:
             typer.echo(f"not read: {problem}", err=True)
@@ -401,7 +405,17 @@ def doctor(
     raise typer.Exit(examine(start_spark=spark))
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+_HELP: Final = frozenset({"-h", "--help"})
+
+
+@app.command(
+    # Without help options of its own, `bench NAME --help` reaches the benchmark.
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    }
+)
 def bench(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Which one; without it, they are listed.")] = "",
@@ -411,13 +425,17 @@ def bench(
 ) -> None:
     """Run a benchmark of the source checkout and print its figures.
 
-    Other options are passed on to it: headrace bench throughput --repeats 1
+    Other options are passed on to it, as in headrace bench throughput --repeats 1; those that it
+    has are listed by headrace bench throughput --help.
     """
     import ast  # noqa: PLC0415
     import runpy  # noqa: PLC0415
 
     folder = Path(__file__).resolve().parents[2] / "benchmarks"
     known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    if name in _HELP:
+        typer.echo(context.get_help())
+        return
     if not name and known:
         for each in known:
             about = ast.get_docstring(ast.parse((folder / f"{each}.py").read_text("utf-8"))) or ""
@@ -433,16 +451,22 @@ def bench(
 
 def summary(parsed: Parsed) -> str:
     """One line on a query that is right."""
-    from headrace.planning.explain import frame_text, report_text  # noqa: PLC0415
+    from headrace.planning.explain import (  # noqa: PLC0415
+        default_graph_text,
+        frame_text,
+        report_text,
+    )
 
     query, semantics = parsed.query, parsed.query.semantics
     if not query.is_continuous:
         return f"ok, {parsed.dialect}, no streams"
     frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
     consumed = f", consumption {semantics.consumption}" if semantics.consumes else ""
+    beside = default_graph_text(query)
+    seen = f", patterns outside GRAPH see {beside} beside FROM NAMED" if beside else ""
     return (
         f"ok, {parsed.dialect}, {frames}; bounds {semantics.bounds},"
-        f" reports {report_text(semantics.report)}, emits {semantics.emit}{consumed}"
+        f" reports {report_text(semantics.report)}, emits {semantics.emit}{consumed}{seen}"
     )
 
 

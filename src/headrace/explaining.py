@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -95,17 +95,21 @@ def _json(parsed: Parsed, over: Over) -> str:
     run = over.run(parsed)
     notes = [note.text for note in parsed.notes] + list(run.notes if run else ())
     shown = as_json(parsed.query, parsed.dialect, parsed.profile.name, run)
-    networks = {name: each.counts() for name, each in _networks(parsed, over).items()}
-    under = {"reasoning": networks} if networks else {}
+    schema = over.schema(parsed)
+    networks = {name: each.counts() for name, each in _networks(parsed, schema).items()}
+    ignored = [asdict(each) for each in schema.ignored] if schema is not None else []
+    under = {"reasoning": {**networks, "ignored": ignored}} if networks else {}
     return json.dumps({**shown, **under, "notes": notes}, indent=2) + "\n"
 
 
 def _text(parsed: Parsed, over: Over) -> str:
     run = over.run(parsed)
     shown = [as_text(parsed.query, parsed.dialect, parsed.profile.name, run)]
-    networks = _networks(parsed, over)
+    schema = over.schema(parsed)
+    networks = _networks(parsed, schema)
     shown += ["\nreasoning"] if networks else []
     shown += [f"  {f'{name} network':17}{counts_text(each)}" for name, each in networks.items()]
+    shown += [f"  {'ignored':17}{each}" for each in (schema.ignored if schema else ())]
     shown += [f"\nnote: {note.text}\n{note.at}".rstrip() for note in parsed.notes]
     shown += [f"\nnote: {note}" for note in (run.notes if run else ())]
     return "\n".join(shown) + "\n"
@@ -115,9 +119,8 @@ _NETWORKS: Final = {"network": "full", "reduced": "reduced"}
 """What `--graph` calls them, and what they are."""
 
 
-def _networks(parsed: Parsed, over: Over) -> dict[str, Network]:
+def _networks(parsed: Parsed, schema: Schema | None) -> dict[str, Network]:
     """The network of a query's schema, and what its patterns need of it."""
-    schema = over.schema(parsed)
     if schema is None:
         return {}
     asked = asked_by(optimised(parsed.query), parsed.query.form)
@@ -127,7 +130,7 @@ def _networks(parsed: Parsed, over: Over) -> dict[str, Network]:
 def _network(parsed: Parsed, form: str, graph: str, over: Over) -> str:
     if form == "json":
         raise SettingError(f"--graph {graph} goes with --format text, mermaid or svg")
-    networks = _networks(parsed, over)
+    networks = _networks(parsed, over.schema(parsed))
     if not networks:
         raise SettingError(f"--graph {graph} shows a schema: say which with --schema FILE")
     name = _NETWORKS[graph]

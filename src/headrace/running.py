@@ -180,7 +180,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
         hearing.at_work = True
-        for note in batches.notes:
+        for note in (*engine.static.schemas.notes, *batches.notes):
             voice.note(note)
 
         def ready(runner: Runner) -> None:

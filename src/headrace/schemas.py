@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -18,10 +19,13 @@ from headrace.planning.entailing import asked_by
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri, Quad
 from headrace.reasoning.effects import effects_of
+from headrace.reasoning.ignored import note_of
 from headrace.reasoning.reading import read_schema
 from headrace.reasoning.reduction import Asked
 from headrace.reasoning.schema import Schema, schema_of
 from headrace.reasoning.tables import Tables, compiled
+
+_LOG: Final = logging.getLogger("headrace")
 
 SchemaSource: TypeAlias = Schema | str | Path | Iterable[Quad]
 """A schema, the file that it is in, or its statements."""
@@ -56,6 +60,28 @@ class Schemas:
                 self.add(name, source)
         elif given is not None:
             self.add(None, given)
+        for note in self.notes:
+            _LOG.warning(note)
+
+    @property
+    def notes(self) -> list[str]:
+        """The axioms of each declared schema from which nothing follows, one note for each."""
+        declared = [(None, self._unnamed), *self._named.items()]
+        return [
+            text
+            for name, schema in declared
+            if schema is not None and (text := note_of(schema.ignored, name))
+        ]
+
+    def notes_on(self, query: Query, source: Source | None = None) -> list[str]:
+        """The same of the schema that a query reads its data under.
+
+        Raises:
+            QueryError: it names a schema that is not declared.
+        """
+        schema = self.of(query, source)
+        text = "" if schema is None else note_of(schema.ignored)
+        return [text] if text else []
 
     def add(self, name: str | None, source: SchemaSource) -> None:
         """Declare a schema, or more of one; no name is that of queries that name none.

@@ -292,7 +292,7 @@ class Store:
             for part in (part for each in expressions(operator) for part in parts(each)):
                 if isinstance(part, Timestamp):
                     problem = f"{part.called} is about streams, and here are none"
-                    raise UnsupportedError(problem, source)
+                    raise UnsupportedError(problem, source, part.span)
         self.check_functions(parsed)
 
     def check_functions(self, parsed: Parsed) -> None:

@@ -169,15 +169,16 @@ def test_prefixes_stand_before_or_after_register(before: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "kind"),
+    ("form", "kind", "registered"),
     [
-        ("CONSTRUCT { ?a ?b ?c }", Construct),
-        ("DESCRIBE ?a", Describe),
-        ("ASK", Ask),
+        ("CONSTRUCT { ?a ?b ?c }", Construct, "STREAM"),
+        ("DESCRIBE ?a", Describe, "STREAM"),
+        ("ASK", Ask, "QUERY"),
     ],
 )
-def test_every_form_can_be_registered(form: str, kind: type) -> None:
-    text = f"REGISTER STREAM q AS {form} FROM STREAM <http://e/s> [RANGE 1m STEP 1s] {{ ?a ?b ?c }}"
+def test_every_form_can_be_registered(form: str, kind: type, registered: str) -> None:
+    head = f"REGISTER {registered} q AS {form}"
+    text = f"{head} FROM STREAM <http://e/s> [RANGE 1m STEP 1s] {{ ?a ?b ?c }}"
     assert isinstance(parse(text).query.form, kind)
 
 

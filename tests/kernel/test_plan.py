@@ -136,6 +136,32 @@ def test_a_contract_that_cannot_be_kept_is_refused_where_it_stands(
     assert raised.value.line == 2
 
 
+@pytest.mark.parametrize(
+    ("pattern", "wrong"),
+    [
+        ("{ ?a ?b ?c SERVICE <x:e> [BUDGET 3 POLICY BST] { ?a ?d ?e } }", "BST"),
+        (
+            "{ ?a ?b ?c FILTER EXISTS { ?a ?b ?d FILTER(timestamp(?d) > 1) } }",
+            "timestamp(?d)",
+        ),
+        (
+            "{ ?a ?b ?c FILTER EXISTS { ?a ?b ?d FILTER(timestamp(?a, ?b, ?d) > 1) } }",
+            "timestamp(?a, ?b, ?d)",
+        ),
+        ("{ ?a ?b ?c FILTER EXISTS { ?a ?b ?d FILTER(STARTTIME() > 1) } }", "STARTTIME()"),
+        ("{ ?a ?b ?c SERVICE <x:e> { ?a ?d ?e FILTER(ENDTIME() > 1) } }", "ENDTIME()"),
+    ],
+)
+def test_what_is_refused_is_marked_where_it_stands(pattern: str, wrong: str) -> None:
+    parsed = parse(HEAD + pattern)
+    with pytest.raises(UnsupportedError) as raised:
+        make_plan(parsed.query, source=parsed.source)
+    assert raised.value.span is not None
+    marked = (HEAD + pattern)[raised.value.span.start : raised.value.span.end]
+    assert marked.startswith(wrong.partition("(")[0])
+    assert (HEAD + pattern).index(wrong) == raised.value.span.start
+
+
 def test_settings_give_every_service_a_budget() -> None:
     text = HEAD + "{ ?a ?b ?c SERVICE <x:e> { ?a ?d ?e } SERVICE <x:f> [BUDGET 1] { ?a ?d ?f } }"
     settings = {

@@ -77,3 +77,45 @@ def test_a_static_variable_of_the_same_name_is_no_key() -> None:
 )
 def test_only_windows_that_slide_over_time(window: str, name: str | None) -> None:
     assert key(f"SELECT ?x WHERE {{ STREAM <s> {window} {{ ?x <x:p> ?y }} }}", "cqels") == name
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("SELECT ?y {stream} {{ ?x <x:p> ?y . ?y <x:q> ?z . ?x <x:r> ?z }}", "are not all joined"),
+        ("SELECT ?x {stream} {{ ?x <x:p>+ ?y }}", "a property path may lead"),
+        (
+            "SELECT ?x {stream} {{ ?x <x:p> ?y {{ SELECT (MAX(?y) AS ?m) {{ ?x <x:p> ?y }} }} }}",
+            "joined on ?x, but ?x is no key of an aggregation in it",
+        ),
+        (
+            "SELECT ?x {stream} {{ ?x <x:p> ?y {{ SELECT ?z {{ ?x <x:q> ?z }} }} }}",
+            "joined on ?x, but a subquery does not select ?x",
+        ),
+        (
+            "SELECT ?x {stream} {{ ?x <x:p> ?y {{ SELECT * {{ ?x <x:q> ?z }} LIMIT 1 }} }}",
+            "joined on ?x, but a subquery has ORDER BY or LIMIT",
+        ),
+        (
+            "SELECT ?x {stream} {{ {{ VALUES ?x {{ <x:a> }} }} UNION {{ ?x <x:p> ?y }} }}",
+            "joined on ?x, but not every branch of a UNION reads a stream",
+        ),
+        (
+            "SELECT ?x {stream} {{ VALUES ?x {{ <x:a> }} OPTIONAL {{ ?x <x:p> ?y }} }}",
+            "joined on ?x, but what an optional pattern is added to reads no stream",
+        ),
+        (
+            "SELECT ?x {stream} {{ VALUES ?x {{ <x:a> }} MINUS {{ ?x <x:p> ?y }} }}",
+            "joined on ?x, but what MINUS takes away from reads no stream",
+        ),
+        (
+            "SELECT ?x {stream} {{ VALUES ?x {{ <x:a> }} FILTER EXISTS {{ ?x <x:p> ?y }} }}",
+            "joined on ?x, but an EXISTS reads streams",
+        ),
+        ("SELECT ?x {stream} {{ VALUES ?x {{ <x:a> }} }}", "no pattern of it reads a stream"),
+    ],
+)
+def test_the_reason_why_a_query_is_evaluated_whole(pattern: str, reason: str) -> None:
+    found = partitioning(sketch_of(parse(pattern.format(stream=STREAM), "csparql").query))
+    assert found.is_whole
+    assert reason in found.reason

@@ -15,6 +15,12 @@ from headrace.rdf.terms import BlankNode, Iri, Literal, Term, Triple
 Statement = tuple[Any, Any, Any]
 
 
+_EQUIVALENCES = {
+    OWL.equivalentClass: RDFS.subClassOf,
+    OWL.equivalentProperty: RDFS.subPropertyOf,
+}
+
+
 class _Rules(RDFS_Semantics):  # type: ignore[misc]  # owlrl has no types
     """RDFS without axioms and datatypes, with the two rules of OWL."""
 
@@ -47,6 +53,9 @@ class _Rules(RDFS_Semantics):  # type: ignore[misc]  # owlrl has no types
             self.store_triple((o, OWL.inverseOf, s))
             for x, _, y in self.graph.triples((None, s, None)):
                 self.store_triple((y, o, x))
+        elif p in _EQUIVALENCES:
+            self.store_triple((s, _EQUIVALENCES[p], o))
+            self.store_triple((o, _EQUIVALENCES[p], s))
         elif p == RDF.type and o == OWL.SymmetricProperty:
             for x, _, y in self.graph.triples((None, s, None)):
                 self.store_triple((y, s, x))

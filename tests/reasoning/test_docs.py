@@ -14,6 +14,6 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", ["schema.ttl", "vehicles.csparql", "city.tnq"])
+@pytest.mark.parametrize("name", ["schema.ttl", "lines.ttl", "vehicles.csparql", "city.tnq"])
 def test_the_files_are_those_of_the_page(name: str) -> None:
     assert (ROOT / "examples" / "reasoning" / name).read_text("utf-8") == SHOWN[name]

@@ -10,6 +10,8 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import entailed, learn, literals_of
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, Term, Triple
 from headrace.rdf.vocabulary import (
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
     OWL_INVERSE_OF,
     OWL_SYMMETRIC,
     RDF_PROPERTY,
@@ -64,6 +66,8 @@ def schema_statements(*, of_type: bool = False) -> st.SearchStrategy[list[Triple
             _related(of, RDFS_DOMAIN, _classes),
             _related(of, RDFS_RANGE, _classes),
             _related(of, OWL_INVERSE_OF, of),
+            _related(_classes, OWL_EQUIVALENT_CLASS, _classes),
+            _related(of, OWL_EQUIVALENT_PROPERTY, of),
             _kinds(of, OWL_SYMMETRIC),
             *(() if of_type else (declared,)),
         ),

@@ -112,6 +112,7 @@ class Timestamp:
     arguments: tuple[Expression, ...]
     stream: Variable | Iri | None = None
     moment: Moment | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         """As it was before there were moments: by that, checkpoints know their queries."""

@@ -150,12 +150,14 @@ class Budget:
         within: how long an evaluation may wait for it, in microseconds.
         policy: which mappings of the local view are refreshed first.
         requests: how many of them may be refreshed in one evaluation.
+        policy_span: where the query names the policy.
     """
 
     accuracy: float | None = None
     within: int | None = None
     policy: str | None = None
     requests: int | None = None
+    policy_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

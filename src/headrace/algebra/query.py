@@ -62,12 +62,20 @@ class Dataset:
         named: those that GRAPH sees.
         schemas: those that its data are read under.
         schema_spans: where each of these is named.
+        keeps_default: whether the default graph is seen although only named graphs are named.
     """
 
     default: tuple[Iri, ...] = ()
     named: tuple[Iri, ...] = ()
     schemas: tuple[Iri, ...] = ()
     schema_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    # Not in the text by which checkpoints know queries; plans add it where it counts.
+    keeps_default: bool = field(default=False, repr=False)
+
+    @property
+    def names_no_default(self) -> bool:
+        """Whether it names graphs for GRAPH and none for the default graph."""
+        return bool(self.named) and not self.default
 
 
 class Registered(StrEnum):

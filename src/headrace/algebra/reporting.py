@@ -85,6 +85,16 @@ class Consumption(StrEnum):
     CHRONOLOGICAL = "chronological"
 
 
+class FromNamed(StrEnum):
+    """Whether the static default graph is seen beside graphs that FROM NAMED names, without FROM.
+
+    It is hidden in SPARQL; the engine of CQELS keeps the data that it has loaded.
+    """
+
+    HIDES = "hides-default"
+    KEEPS = "keeps-default"
+
+
 class Strategy(StrEnum):
     """How windows are evaluated; for experiments."""
 
@@ -174,6 +184,7 @@ class Semantics:
     overload: Overload = Keep()
     # Not in the text by which checkpoints know queries; plans add it where it is not the default.
     consumption: Consumption = field(default=Consumption.UNRESTRICTED, repr=False)
+    from_named: FromNamed = field(default=FromNamed.HIDES, repr=False)
 
     @property
     def consumes(self) -> bool:

@@ -184,6 +184,23 @@ def everywhere(operator: Operator) -> Iterator[Operator]:
                 stack += [part.pattern for part in parts(expression) if isinstance(part, Exists)]
 
 
+def reads_default_graph(operator: Operator) -> bool:
+    """Whether a pattern stands outside any GRAPH, WINDOW and SERVICE, in EXISTS too."""
+    match operator:
+        case Bgp(patterns):
+            return bool(patterns)
+        case Graph() | Window() | Service():
+            return False
+        case _:
+            tests = [
+                part.pattern
+                for expression in expressions(operator)
+                for part in parts(expression)
+                if isinstance(part, Exists)
+            ]
+            return any(map(reads_default_graph, (*inputs(operator), *tests)))
+
+
 def parts(expression: Expression) -> Iterator[Expression]:
     """An expression and all inside it, each before its arguments."""
     stack = [expression]

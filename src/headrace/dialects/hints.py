@@ -192,6 +192,22 @@ def _order_of_clauses(place: Place) -> str | None:
     return None
 
 
+_FROM_STREAM: Final = re.compile(r"\bFROM\s++(?:NAMED\s++)?STREAM\b", re.I)
+
+
+def _aggregate(place: Place) -> str | None:
+    """Say where AGGREGATE stands in a query that is C-SPARQL."""
+    if place.word != "AGGREGATE" or not _FROM_STREAM.search(place.source.text):
+        return None
+    if "}" in place.wanted:
+        return "AGGREGATE stands after the '}' of its WHERE"
+    if "HAVING" in place.wanted and "GROUP" not in place.wanted:
+        return "AGGREGATE keeps every row and GROUP BY merges them; put one into a subquery"
+    if "$END" in place.wanted and not place.previous_is("}"):
+        return "AGGREGATE stands after the '}' of its WHERE, before ORDER BY, LIMIT and OFFSET"
+    return None
+
+
 def _dialect(place: Place) -> str | None:
     if place.word in DIALECT_WORDS and place.token.isalpha():
         return f"{DIALECT_WORDS[place.word]}; name the dialect with --dialect if it is another"
@@ -258,6 +274,7 @@ _RULES: Final[tuple[Callable[[Place], str | None], ...]] = (
     _windows,
     _select,
     _order_of_clauses,
+    _aggregate,
     _dialect,
     _relations,
     _conditions,

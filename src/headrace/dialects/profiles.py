@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from headrace.algebra.reporting import Emit, OnArrival, OnClose, Scope, Semantics
+from headrace.algebra.reporting import Emit, FromNamed, OnArrival, OnClose, Scope, Semantics
 
 
 class MissingStep(StrEnum):
@@ -33,7 +33,7 @@ PROFILES: Final = {
         Profile("csparql", missing_step=MissingStep.WRONG),
         Profile(
             "cqels",
-            Semantics(report=OnArrival(), emit=Emit.ISTREAM),
+            Semantics(report=OnArrival(), emit=Emit.ISTREAM, from_named=FromNamed.KEEPS),
             MissingStep.MOVES,
         ),
         Profile("rspql", Semantics(report=OnClose())),

@@ -18,6 +18,7 @@ from headrace.algebra.reporting import (
     Contents,
     Emit,
     Every,
+    FromNamed,
     Keep,
     NonEmpty,
     OnArrival,
@@ -161,6 +162,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "strategy": _choice("strategy", Strategy),
     "overload": _overload,
     "consumption": _choice("consumption", Consumption),
+    "from_named": _choice("from_named", FromNamed),
 }
 
 KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>", *contracts.KEYS)

@@ -39,6 +39,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import Path, PathPattern
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
+from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import of_term, possible
 from headrace.algebra.walk import parts, rewritten
 from headrace.algebra.windows import WindowDeclaration
@@ -75,7 +76,7 @@ def denotational_graph(query: Query, pattern: Operator | None = None) -> DGraph:
     """The graph of a query's terms and sources, or that of another pattern that means the same."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    builder = _Builder(query, Words(names))
+    builder = _Builder(query, Words(names, readable_names((query.form, shown))))
     builder.add(_below_modifiers(shown), _Standing(Place(), _Scope()))
     return builder.graph(names)
 

@@ -35,6 +35,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
+from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import parts
 from headrace.algebra.windows import WindowDeclaration
@@ -141,7 +142,7 @@ def placed_operators(
     """The same, and which node each operator has become, by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    builder = _Builder(query, Words(names))
+    builder = _Builder(query, Words(names, readable_names((query.form, shown))))
     top = builder.add(shown, Place())
     builder.finish(top)
     lines = [line for node in builder.nodes for line in node.details]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from headrace.algebra.expressions import (
@@ -56,15 +57,22 @@ _TIGHTEST: Final = len(_LOOSEST_FIRST)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Writes what stands in a query with the names chosen for it."""
+    """Writes what stands in a query with the names chosen for it.
+
+    Attributes:
+        names: short names for IRIs.
+        readable: names for the variables that translation made.
+    """
 
     names: Names
+    readable: Mapping[Variable, Variable] = field(default_factory=dict)
 
     def term(self, term: PatternTerm | Term) -> str:
         """A term of a pattern."""
         match term:
-            case Variable(name):
-                return f"_:{name[2:].lstrip('.')}" if term.is_anonymous else f"?{name}"
+            case Variable():
+                name = self.readable.get(term, term).name
+                return name if name.startswith("_:") else f"?{name}"
             case Iri():
                 return self.names.short(term)
             case BlankNode(label):

@@ -68,10 +68,15 @@ def answer(
 
 
 def active_data(dataset: Dataset, quads: Quads, dictionary: Dictionary) -> Data:
-    """The data that a query reads: with FROM or FROM NAMED, only the graphs it names."""
+    """The data that a query reads: with FROM or FROM NAMED, only the graphs it names.
+
+    A dialect may keep the default graph beside those of FROM NAMED.
+    """
     if not dataset.default and not dataset.named:
         return Data(quads)
-    default = tuple(dictionary.encode(graph) for graph in dataset.default)
+    default: tuple[TermId | None, ...] = (None,)
+    if not dataset.keeps_default:
+        default = tuple(dictionary.encode(graph) for graph in dataset.default)
     named = tuple(dictionary.encode(graph) for graph in dataset.named)
     return Data(quads, default, named)
 

@@ -173,7 +173,8 @@ def _contract(
     try:
         policy = Policy.named(service.budget.policy or "WBM")
     except SettingError as error:
-        raise UnsupportedError(str(error), source, service.span) from None
+        place = service.budget.policy_span or service.span
+        raise UnsupportedError(str(error), source, place) from None
     patterns = tuple(each for each in _matched(beside) if mentioned(each) & set(keys))
     return Contract(service, tuple(keys), window, policy, service.budget, patterns=patterns)
 

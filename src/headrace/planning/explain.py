@@ -11,6 +11,7 @@ from headrace.algebra.notation import show
 from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
+from headrace.algebra.readable import readable, readable_names
 from headrace.algebra.reporting import (
     Consumption,
     Every,
@@ -104,6 +105,13 @@ def report_text(report: Report) -> str:
             assert_never(report)
 
 
+def default_graph_text(query: Query) -> str:
+    """Say what patterns outside GRAPH see beside FROM NAMED; empty where the query has FROM too."""
+    if not query.dataset.names_no_default:
+        return ""
+    return "the static default graph" if query.dataset.keeps_default else "no static data"
+
+
 def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
     """Every choice of a query beyond its text, by the key that `--set` takes."""
     for each in fields(semantics):
@@ -181,16 +189,16 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         if plan.consuming is not None:
             lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
         lines += [f"{'shared':12}{_shared_text(plan)}"]
-        lines += [f"{'evaluated':12}{_parts_text(partitioning(plan))}"]
+        lines += [f"{'evaluated':12}{_parts_text(plan, partitioning(plan))}"]
         lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
-    lines += ["", "parsed", show(query.pattern)]
+    lines += ["", "parsed", show(readable(query.pattern))]
     stages, pattern = _stages(query)
     for stage in stages:
-        lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(stage.pattern)]
+        lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(readable(stage.pattern))]
     lines += ["", *_table(pattern, run)]
     if run is not None and run.routes:
         lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
-    found = list(pieces(query)) if query.is_continuous else []
+    found = list(pieces(readable(query))) if query.is_continuous else []
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
@@ -283,10 +291,11 @@ _WIDEST: Final = 76
 _PATTERNS: Final = (TriplePattern, PathPattern)
 
 
-def _parts_text(found: Partitioning) -> str:
+def _parts_text(plan: Plan, found: Partitioning) -> str:
     if found.is_whole:
         return f"as a whole: {found.reason}"
-    how = f"by ?{found.key.name}" if found.key else f"its {found.branches} branches, by stream"
+    branches = f"its {found.branches} branches, by stream"
+    how = branches if found.key is None else f"by {_key_text(plan, found.key)}"
     if found.split is None:
         return f"in parts, if there are partitions: {how}"
     above = [line.label for line in tree(found.split.above) if line.node is not found.split.hole]
@@ -299,7 +308,7 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
     if registration is not None:
         yield f"{'query':12}{registration.name} (registered as a {registration.kind})"
     yield f"{'dialect':12}{dialect}, with the profile {profile}"
-    yield f"{'form':12}{show(query.form)}"
+    yield f"{'form':12}{show(readable(query.form))}"
     for title, graphs in (
         ("default", query.dataset.default),
         ("named", query.dataset.named),
@@ -307,6 +316,9 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
     ):
         for graph in graphs:
             yield f"{title:12}<{graph.value}>"
+    beside = default_graph_text(query)
+    if beside:
+        yield f"{'default':12}{beside}, beside FROM NAMED"
     always = certain(query.pattern)
     sometimes = possible(query.pattern) - always
     yield f"{'always':12}{_names(always) or '-'}"
@@ -315,7 +327,18 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
 
 
 def _names(variables: frozenset[Variable]) -> str:
-    return " ".join(sorted(f"?{each.name}" for each in variables if not each.is_anonymous))
+    return " ".join(f"?{name}" for name in _listed(variables))
+
+
+def _listed(variables: frozenset[Variable]) -> list[str]:
+    """The names that queries have for variables, in alphabetical order."""
+    return sorted(each.name for each in variables if not each.is_anonymous)
+
+
+def _key_text(plan: Plan, key: Variable) -> str:
+    """A variable as the query shows it; that of a blank node by its label."""
+    name = readable_names(plan.query.pattern).get(key, key).name
+    return name if name.startswith("_:") else f"?{name}"
 
 
 def _window_text(window: WindowDeclaration) -> str:
@@ -341,7 +364,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "dialect": dialect,
         "profile": profile,
         "continuous": query.is_continuous,
-        "form": show(query.form, width=1_000_000),
+        "form": show(readable(query.form), width=1_000_000),
         "dataset": {
             "default": [graph.value for graph in query.dataset.default],
             "named": [graph.value for graph in query.dataset.named],
@@ -350,18 +373,18 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "windows": [_window_json(window) for window in query.windows],
         "semantics": dict(semantics_rows(query.semantics)),
         "variables": {
-            "certain": sorted(each.name for each in certain(query.pattern)),
-            "possible": sorted(each.name for each in possible(query.pattern)),
+            "certain": _listed(certain(query.pattern)),
+            "possible": _listed(possible(query.pattern)),
         },
         **_ways_json(query),
         **_contracts_json(query),
         "stages": [
-            {"stage": "parsed", "algebra": show(query.pattern, width=1_000_000)},
+            {"stage": "parsed", "algebra": show(readable(query.pattern), width=1_000_000)},
             *(_stage_json(stage) for stage in stages),
         ],
         "operators": list(_operators(pattern, run)),
         "routes": list(run.routes if run else ()),
-        "pieces": [{"piece": name, "text": said} for name, said in pieces(query)],
+        "pieces": [{"piece": name, "text": said} for name, said in pieces(readable(query))],
     }
 
 
@@ -369,7 +392,7 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     return {
         "stage": stage.rule.name,
         "equation": " ".join(stage.rule.equation.split()),
-        "algebra": show(stage.pattern, width=1_000_000),
+        "algebra": show(readable(stage.pattern), width=1_000_000),
     }
 
 
@@ -398,8 +421,8 @@ def _ways_json(query: Query) -> dict[str, Any]:
         "strategy": " ".join(_strategy_text(plan).split()),
         "consumed": None if plan.consuming is None else _consumed_text(plan.consuming),
         "shared": _shared_text(plan),
-        "evaluated": _parts_text(found),
-        "partition_key": None if found.key is None else found.key.name,
+        "evaluated": _parts_text(plan, found),
+        "partition_key": None if found.key is None else _key_text(plan, found.key).lstrip("?"),
     }
 
 

@@ -35,6 +35,7 @@ from headrace.algebra.operators import (
     Values,
     Window,
 )
+from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Construct, Select
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
@@ -42,6 +43,7 @@ from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_i
 from headrace.functions.evaluate import is_volatile
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split, splits
+from headrace.planning.whole import reason_of
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
 
@@ -93,7 +95,30 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
                 return Partitioning(key, _places(plan.query.pattern, key), split=cut)
         if _is_by_stream(plan, split.core):
             return Partitioning(None, branches=len(branches_of(split.core)), split=cut)
-    return Partitioning(None, reason="its patterns are not all joined on one variable")
+    return Partitioning(None, reason=_reason(plan, sees, keys))
+
+
+def _reason(plan: Plan, sees: bool, keys: Sequence[Variable]) -> str:
+    """Say why no variable is a key of a query as it is written, below what is done with parts."""
+    *_, last = splits(plan.query.pattern)
+    return reason_of(
+        list(_read(last.core, sees)), keys, lambda key: _Keyed(key, sees).culprit(last.core)
+    )
+
+
+def _read(operator: Operator, sees: bool) -> Iterator[TriplePattern | PathPattern]:
+    """Yield the patterns that may read windows, also those in EXISTS."""
+    if isinstance(operator, Bgp):
+        yield from operator.patterns if sees else ()
+    for below, inside in _below(operator, sees):
+        yield from _read(below, inside)
+
+
+def _below(operator: Operator, sees: bool) -> Iterator[tuple[Operator, bool]]:
+    """Yield the operators below one, in its EXISTS too, and whether they may see windows."""
+    inside = sees or isinstance(operator, Graph | Window)
+    yield from ((each, inside) for each in inputs(operator))
+    yield from ((part.pattern, sees) for part in _parts(operator) if isinstance(part, Exists))
 
 
 def part_of(plan: Plan, how: Partitioning, part: int, parts: int) -> Plan:
@@ -236,6 +261,14 @@ class _Keyed:
         if _Kind.BROKEN in tests or (_Kind.KEYED in tests and found is not _Kind.KEYED):
             return _Kind.BROKEN
         return found
+
+    def culprit(self, operator: Operator) -> Operator | None:
+        """Find the lowest operator that no part finds its share of."""
+        for below, streams in _below(operator, self.streams):
+            found = _Keyed(self.key, streams).culprit(below)
+            if found is not None:
+                return found
+        return operator if self.kind(operator) is _Kind.BROKEN else None
 
     def _kind(self, operator: Operator) -> _Kind:
         keyed, static, broken = _Kind.KEYED, _Kind.STATIC, _Kind.BROKEN

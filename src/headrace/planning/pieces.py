@@ -7,10 +7,10 @@ OPTIONAL, MINUS or subqueries stand between patterns, a query has no such pieces
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from headrace.algebra.expressions import TriplePattern, Variable
+from headrace.algebra.expressions import Expression, TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
@@ -31,7 +31,7 @@ from headrace.algebra.operators import (
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.scope import possible_in_order
-from headrace.algebra.walk import conjuncts, inputs, within
+from headrace.algebra.walk import conjuncts, inputs, rewritten, within
 from headrace.planning.tree import call_text, text
 from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
@@ -141,12 +141,7 @@ def _comprehensive(pattern: Operator, static: list[Pattern], views: Views) -> It
     for place, patterns in enumerate(views.values()):
         which = "the streaming view" if number == 1 else f"streaming view {place + 1}"
         parts.append((which, _variables(patterns)))
-    conditions = [
-        text(part)
-        for operator in within(pattern)
-        if isinstance(operator, Filter)
-        for part in conjuncts(operator.condition)
-    ]
+    conditions = _conditions(below for below in within(pattern) if not _is_above(below))
     if len(parts) <= 1 and not conditions:
         return
     mentioned = [each for _, variables in parts for each in variables]
@@ -157,6 +152,21 @@ def _comprehensive(pattern: Operator, static: list[Pattern], views: Views) -> It
     if conditions:
         said += f", where {' and '.join(conditions)}"
     yield "comprehensive", said
+
+
+def _is_above(operator: Operator) -> bool:
+    """Whether an operator is evaluated after an aggregation."""
+    return any(isinstance(each, Annotate | Group) for each in within(operator))
+
+
+def _conditions(operators: Iterable[Operator]) -> list[str]:
+    """The conditions that some operators test."""
+    return [
+        text(part)
+        for operator in operators
+        if isinstance(operator, Filter)
+        for part in conjuncts(operator.condition)
+    ]
 
 
 def _variables(patterns: list[TriplePattern | PathPattern]) -> list[Variable]:
@@ -188,7 +198,7 @@ def _aggregations(pattern: Operator) -> Iterator[Piece]:
         for each in within(pattern)
         if isinstance(each, Extend) and isinstance(each.expression, Variable)
     }
-    for operator in within(pattern):
+    for operator in reversed(list(within(pattern))):  # each after what it reads
         match operator:
             case Annotate(_, annotations):
                 for each in annotations:
@@ -198,6 +208,14 @@ def _aggregations(pattern: Operator) -> Iterator[Piece]:
                 named = [(shown.get(variable, variable), call) for variable, call in aggregates]
                 calls = ", ".join(call_text(*each) for each in named)
                 yield "aggregation", f"{calls or 'groups'}{_by(keys)}"
+            case Filter(condition) if _is_above(operator):
+                tested = rewritten(condition, _renaming(shown))
+                parts = " and ".join(map(text, conjuncts(tested)))
+                yield "filter", f"what was aggregated, where {parts}"
+
+
+def _renaming(names: Mapping[Variable, Variable]) -> Callable[[Expression], Expression | None]:
+    return lambda part: names.get(part) if isinstance(part, Variable) else None
 
 
 def _by(keys: tuple[Variable, ...]) -> str:

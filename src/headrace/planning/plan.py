@@ -137,7 +137,8 @@ class Plan:
         same = replace(self.query, semantics=semantics)
         under = (self.schema,) if self.schema else ()
         consumed = (str(semantics.consumption),) if semantics.consumes else ()
-        shown = (self.name, same, self.windows, self.delays, *under, *consumed)
+        kept = ("keeps-default",) if self.query.dataset.keeps_default else ()
+        shown = (self.name, same, self.windows, self.delays, *under, *consumed, *kept)
         return sha256(repr(shown).encode()).hexdigest()
 
 
@@ -216,7 +217,8 @@ def _check(query: Query, source: Source | None) -> None:
     semantics, first = query.semantics, query.windows[0].span
     inside = next(_stamps_inside_exists(query.pattern), None)
     if inside is not None:
-        raise UnsupportedError(f"{inside.called} inside EXISTS is not supported", source, first)
+        problem = f"{inside.called} inside EXISTS is not supported"
+        raise UnsupportedError(problem, source, inside.span or first)
     check_blocks(query, source)
     if semantics.scope is Scope.MATCH:
         _check_match(query, source)

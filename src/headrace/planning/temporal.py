@@ -70,7 +70,9 @@ def _check_remote(service: Service, source: Source | None) -> None:
                 raise UnsupportedError(problem, source, below.span, f"{out}, or leave the budget")
             case _:
                 stamps = (each for each in _parts_of(below) if isinstance(each, Timestamp))
-                what, place = next((each.called for each in stamps), None), service.span
+                stamp = next(stamps, None)
+                what = None if stamp is None else stamp.called
+                place = service.span if stamp is None else stamp.span or service.span
         if what is not None:
             problem = f"{what} is about streams, which no remote endpoint sees"
             raise UnsupportedError(problem, source, place, out)

@@ -31,6 +31,7 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import Path, PathPattern
+from headrace.algebra.readable import readable
 from headrace.algebra.walk import inputs
 
 Node = Operator | TriplePattern | PathPattern
@@ -45,14 +46,20 @@ class Line:
     node: Node
 
 
-def tree(operator: Operator, depth: int = 0) -> Iterator[Line]:
+def tree(operator: Operator) -> Iterator[Line]:
     """An operator and all below it, each before what it reads."""
+    shown = _lines(readable(operator), 0)
+    for line, other in zip(_lines(operator, 0), shown, strict=True):
+        yield Line(line.depth, other.label, line.node)
+
+
+def _lines(operator: Operator, depth: int) -> Iterator[Line]:
     yield Line(depth, label(operator), operator)
     if isinstance(operator, Bgp):
         for pattern in operator.patterns:
             yield Line(depth + 1, text(pattern), pattern)
     for source in inputs(operator):
-        yield from tree(source, depth + 1)
+        yield from _lines(source, depth + 1)
 
 
 def label(operator: Operator) -> str:

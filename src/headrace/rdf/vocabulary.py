@@ -36,6 +36,10 @@ RDFS_RANGE: Final = RDFS + "range"
 
 OWL_CLASS: Final = OWL + "Class"
 OWL_INVERSE_OF: Final = OWL + "inverseOf"
+OWL_EQUIVALENT_CLASS: Final = OWL + "equivalentClass"
+OWL_EQUIVALENT_PROPERTY: Final = OWL + "equivalentProperty"
+OWL_RESTRICTION: Final = OWL + "Restriction"
+OWL_ON_PROPERTY: Final = OWL + "onProperty"
 OWL_SYMMETRIC: Final = OWL + "SymmetricProperty"
 OWL_PROPERTIES: Final = tuple(
     OWL + name

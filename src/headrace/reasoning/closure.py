@@ -45,18 +45,27 @@ def closed(schema: Schema) -> Schema:
 
 
 def sub_classes(schema: Schema) -> tuple[Pair, ...]:
-    """Single steps from class to class: what is stated, and rdfs13."""
-    return _unique([*schema.sub_classes, *((each, LITERAL) for each in schema.datatypes)])
+    """Single steps from class to class: what is stated, equivalence both ways, and rdfs13."""
+    literals = ((each, LITERAL) for each in schema.datatypes)
+    return _unique([*schema.sub_classes, *both_ways(schema.equivalent_classes), *literals])
 
 
 def sub_properties(schema: Schema) -> tuple[Pair, ...]:
-    """Single steps from property to property: what is stated, and rdfs12."""
-    return _unique([*schema.sub_properties, *((each, MEMBER) for each in schema.memberships)])
+    """Single steps from property to property: what is stated, equivalence both ways, and rdfs12."""
+    members = ((each, MEMBER) for each in schema.memberships)
+    return _unique([*schema.sub_properties, *both_ways(schema.equivalent_properties), *members])
 
 
 def inverses(schema: Schema) -> tuple[Pair, ...]:
     """Properties and their inverses, both ways: inv1."""
-    return _unique([*schema.inverses, *((other, one) for one, other in schema.inverses)])
+    return _unique(both_ways(schema.inverses))
+
+
+def both_ways(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Yield each pair as it is and turned round."""
+    for one, other in pairs:
+        yield one, other
+        yield other, one
 
 
 def _transitive(pairs: tuple[Pair, ...] | list[Pair]) -> Iterator[Pair]:

@@ -9,6 +9,8 @@ from typing import Final
 
 from headrace.rdf.terms import Iri, Literal, Term, Triple
 from headrace.rdf.vocabulary import (
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
     OWL_INVERSE_OF,
     OWL_SYMMETRIC,
     RDF_PROPERTY,
@@ -19,7 +21,7 @@ from headrace.rdf.vocabulary import (
     RDFS_SUB_PROPERTY_OF,
 )
 from headrace.reasoning.closure import RESOURCE, inverses, steps, sub_classes, sub_properties
-from headrace.reasoning.schema import TYPE, Node, Schema
+from headrace.reasoning.schema import TYPE, Node, Pair, Schema
 
 _PROPERTY: Final = Iri(RDF_PROPERTY)
 OF_EVERYTHING: Final = (RESOURCE, _PROPERTY)
@@ -67,7 +69,11 @@ class Rules:
         s, p, o = triple.subject, triple.predicate, triple.object
         is_node = not isinstance(o, Literal)
         for q in self._of(RDFS_SUB_PROPERTY_OF, p):
-            yield Step("rdfs7", Triple(p, Iri(RDFS_SUB_PROPERTY_OF), q), Triple(s, q, o))
+            rule, because = self._by_equivalence(p, q) or (
+                "rdfs7",
+                Triple(p, Iri(RDFS_SUB_PROPERTY_OF), q),
+            )
+            yield Step(rule, because, Triple(s, q, o))
         for c in self._of(RDFS_DOMAIN, p):
             yield Step("rdfs2", Triple(p, Iri(RDFS_DOMAIN), c), Triple(s, TYPE, c))
         for c in self._of(RDFS_RANGE, p) if is_node else ():
@@ -77,7 +83,29 @@ class Rules:
         if is_node and self._of(OWL_SYMMETRIC, p):
             yield Step("sym", Triple(p, TYPE, Iri(OWL_SYMMETRIC)), Triple(o, p, s))
         for c in self._of(RDFS_SUB_CLASS_OF, o) if p == TYPE else ():
-            yield Step("rdfs9", Triple(o, Iri(RDFS_SUB_CLASS_OF), c), Triple(s, TYPE, c))
+            rule, because = self._by_equivalence(o, c) or (
+                "rdfs9",
+                Triple(o, Iri(RDFS_SUB_CLASS_OF), c),
+            )
+            yield Step(rule, because, Triple(s, TYPE, c))
+
+    @cached_property
+    def _equivalences(self) -> Mapping[Pair, tuple[str, Triple]]:
+        """The rules by which classes and properties pass for others, and the axioms for them."""
+        schema, found = self.schema, dict[Pair, tuple[str, Triple]]()
+        for pairs, iri, rule in (
+            (schema.equivalent_classes, OWL_EQUIVALENT_CLASS, "cax-eqc"),
+            (schema.equivalent_properties, OWL_EQUIVALENT_PROPERTY, "prp-eqp"),
+        ):
+            for one, other in pairs:
+                axiom = Triple(one, Iri(iri), other)
+                found.setdefault((one, other), (f"{rule}1", axiom))
+                found.setdefault((other, one), (f"{rule}2", axiom))
+        stated = {*schema.sub_classes, *schema.sub_properties}
+        return {pair: axiom for pair, axiom in found.items() if pair not in stated}
+
+    def _by_equivalence(self, lower: Term, upper: Node) -> tuple[str, Triple] | None:
+        return self._equivalences.get((lower, upper))  # type: ignore[arg-type]  # a literal is no key
 
     def always(self, triple: Triple) -> Iterator[Step]:
         """What follows from any statement, for those who ask for it."""

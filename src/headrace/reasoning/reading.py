@@ -12,6 +12,7 @@ from headrace.rdf.formats import Format, format_of_path
 from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
+from headrace.reasoning.ignored import note_of
 from headrace.reasoning.schema import Schema, schema_of
 
 _XML: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|[A-Za-z][\w.-]*:?RDF[\s>])")
@@ -41,7 +42,9 @@ def read_schema(path: Path | str) -> Schema:
     except DataError as error:
         raise SettingError(f"cannot read schema {error}") from None
     if found == Schema():
+        note = note_of(found.ignored)
         raise SettingError(
             f"{path} is no schema: it declares no class or property, and relates none to another"
+            + (f"; it has {note}" if note else "")
         )
     return found

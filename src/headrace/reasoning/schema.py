@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from typing import Final, TypeAlias
@@ -11,6 +11,8 @@ from typing import Final, TypeAlias
 from headrace.rdf.terms import BlankNode, Iri, Quad, Term
 from headrace.rdf.vocabulary import (
     OWL_CLASS,
+    OWL_EQUIVALENT_CLASS,
+    OWL_EQUIVALENT_PROPERTY,
     OWL_INVERSE_OF,
     OWL_PROPERTIES,
     OWL_SYMMETRIC,
@@ -26,6 +28,7 @@ from headrace.rdf.vocabulary import (
     RDFS_SUB_CLASS_OF,
     RDFS_SUB_PROPERTY_OF,
 )
+from headrace.reasoning.ignored import Ignored, IgnoredAxioms, together
 
 Node: TypeAlias = Iri | BlankNode
 """A class or a property."""
@@ -51,6 +54,9 @@ class Schema:
         rdf_properties: what is declared to be an rdf:Property.
         datatypes: what is declared to be an rdfs:Datatype.
         memberships: what is declared to be an rdfs:ContainerMembershipProperty.
+        equivalent_classes: two named classes that are one, as they are stated.
+        equivalent_properties: two named properties that are one, as they are stated.
+        ignored: the axioms from which nothing follows here.
     """
 
     classes: tuple[Node, ...] = ()
@@ -65,6 +71,9 @@ class Schema:
     rdf_properties: tuple[Node, ...] = ()
     datatypes: tuple[Node, ...] = ()
     memberships: tuple[Node, ...] = ()
+    equivalent_classes: tuple[Pair, ...] = ()
+    equivalent_properties: tuple[Pair, ...] = ()
+    ignored: tuple[Ignored, ...] = field(default=(), compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -79,13 +88,15 @@ class Schema:
                 self.symmetric,
                 self.datatypes,
                 self.memberships,
+                self.equivalent_classes,
+                self.equivalent_properties,
             )
         )
 
     @property
     def links_type(self) -> bool:
         """Whether it says something of rdf:type itself, so that types follow from properties."""
-        related = (*self.sub_properties, *self.inverses)
+        related = (*self.sub_properties, *self.equivalent_properties, *self.inverses)
         described = (*self.domains, *self.ranges)
         return (
             any(TYPE in pair for pair in related)
@@ -96,17 +107,25 @@ class Schema:
     @cached_property
     def digest(self) -> str:
         """What tells this schema from any other, in whatever order it is written."""
-        shown = [sorted(map(str, _texts(getattr(self, each.name)))) for each in fields(self)]
+        shown = [
+            sorted(map(str, _texts(getattr(self, name))))
+            for name in _AXIOMS
+            # A checkpoint knows its schema from before there were equivalences.
+            if not name.startswith("equivalent") or getattr(self, name)
+        ]
         return sha256(repr(shown).encode()).hexdigest()
 
     def and_also(self, other: Schema) -> Schema:
         """What both say."""
-        return Schema(
-            *(
-                tuple(dict.fromkeys((*getattr(self, each.name), *getattr(other, each.name))))
-                for each in fields(self)
-            )
-        )
+        both = {
+            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
+            for name in _AXIOMS
+        }
+        return Schema(**both, ignored=together(self.ignored, other.ignored))
+
+
+_AXIOMS: Final = tuple(each.name for each in fields(Schema) if each.compare)
+"""What a schema says that counts."""
 
 
 def _texts(members: tuple[Node | Pair, ...]) -> list[str]:
@@ -119,6 +138,8 @@ _RELATIONS: Final = {
     RDFS_DOMAIN: "domains",
     RDFS_RANGE: "ranges",
     OWL_INVERSE_OF: "inverses",
+    OWL_EQUIVALENT_CLASS: "equivalent_classes",
+    OWL_EQUIVALENT_PROPERTY: "equivalent_properties",
 }
 _KINDS: Final = {
     RDFS_CLASS: ("classes", "rdfs_classes"),
@@ -135,24 +156,28 @@ _ENDS: Final = {
     "domains": ("properties", "classes"),
     "ranges": ("properties", "classes"),
     "inverses": ("properties", "properties"),
+    "equivalent_classes": ("classes", "classes"),
+    "equivalent_properties": ("properties", "properties"),
 }
 """What the subject and the object of each relation are."""
 
 
 def schema_of(statements: Iterable[Quad]) -> Schema:
-    """What statements say as a schema; whatever else they say is passed over.
+    """What statements say as a schema; axioms that are not supported are counted in `ignored`.
 
     >>> cat, animal = Iri("x:Cat"), Iri("x:Animal")
     >>> schema_of([Quad(cat, Iri(RDFS_SUB_CLASS_OF), animal)]).classes == (cat, animal)
     True
     """
-    found: dict[str, dict[Node | Pair, None]] = {each.name: {} for each in fields(Schema)}
+    found: dict[str, dict[Node | Pair, None]] = {name: {} for name in _AXIOMS}
+    ignored = IgnoredAxioms()
     for quad in statements:
+        ignored.see(quad)
         subject, object_ = _node(quad.subject), _node(quad.object)
         if subject is None or object_ is None or not isinstance(quad.predicate, Iri):
             continue
         relation = _RELATIONS.get(quad.predicate.value)
-        if relation is not None:
+        if relation is not None and _is_supported(relation, subject, object_):
             found[relation][subject, object_] = None
             for name, node in zip(_ENDS[relation], (subject, object_), strict=True):
                 found[name][node] = None
@@ -163,7 +188,14 @@ def schema_of(statements: Iterable[Quad]) -> Schema:
         found["properties"][Iri(RDFS_MEMBER)] = None
     if found["datatypes"]:  # rdfs13
         found["classes"][Iri(RDFS_LITERAL)] = None
-    return Schema(**{name: tuple(members) for name, members in found.items()})  # type: ignore[arg-type]  # each has its own sort
+    members = {name: tuple(each) for name, each in found.items()}
+    return Schema(**members, ignored=ignored.found())  # type: ignore[arg-type]  # each has its own sort
+
+
+def _is_supported(relation: str, subject: Node, object_: Node) -> bool:
+    """Whether a relation says something; equivalence does so of what has names."""
+    named = isinstance(subject, Iri) and isinstance(object_, Iri)
+    return named or not relation.startswith("equivalent")
 
 
 def _node(term: Term) -> Node | None:

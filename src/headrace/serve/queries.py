@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -120,6 +121,7 @@ async def register(request: Request) -> Response:
     entry = QueryEntry(name, query.text, parsed.dialect, dict(query.settings), hub.now)
     await hub.register(entry)
     view = query_view(hub, entry, base_of(request))
+    view["notes"] = [*view.get("notes", ()), *_schema_notes(hub, parsed)]
     return JSONResponse(view, 201, headers={"Location": view["url"]})
 
 
@@ -297,13 +299,24 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
         "profile": parsed.profile.name,
         "continuous": parsed.query.is_continuous,
         "summary": summary_of(parsed),
-        "warnings": _warnings(parsed, known),
+        "warnings": [*_warnings(parsed, known), *_on_schema(hub, parsed)],
         "name": query.name or (None if registration is None else registration.name),
         "form": form_name(parsed.query.form),
         "vars": variables_of(parsed.query.form),
         "streams": streams,
         "unknown_streams": [iri for iri in streams if iri not in known],
     }
+
+
+def _schema_notes(hub: Hub, parsed: Parsed) -> list[str]:
+    """Which axioms of the schema of a query entail nothing."""
+    with suppress(HeadraceError):  # an unknown schema is an error when the query is registered
+        return hub.deployed.engine.static.schemas.notes_on(parsed.query, parsed.source)
+    return []
+
+
+def _on_schema(hub: Hub, parsed: Parsed) -> list[dict[str, Any]]:
+    return [position_of(QueryError(text)) for text in _schema_notes(hub, parsed)]
 
 
 def _warnings(parsed: Parsed, known: set[str]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.dialects import Parsed
-from headrace.planning.explain import frame_text, report_text
+from headrace.planning.explain import default_graph_text, frame_text, report_text
 from headrace.serve.catalogue import QueryEntry, StreamEntry
 from headrace.serve.deployed import STARTING
 from headrace.serve.hub import Hub
@@ -106,9 +106,11 @@ def summary_of(parsed: Parsed) -> str:
     if not query.is_continuous:
         return f"{parsed.dialect}, no streams"
     frames = "; ".join(dict.fromkeys(frame_text(window.frame) for window in query.windows))
+    beside = default_graph_text(query)
+    seen = f", patterns outside GRAPH see {beside} beside FROM NAMED" if beside else ""
     return (
         f"{parsed.dialect}, {frames}; bounds {semantics.bounds}, reports "
-        f"{report_text(semantics.report)}, emits {semantics.emit}"
+        f"{report_text(semantics.report)}, emits {semantics.emit}{seen}"
     )
 
 

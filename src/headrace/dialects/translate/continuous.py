@@ -9,17 +9,18 @@ from dataclasses import replace
 from lark import Token, Tree
 
 from headrace.algebra.operators import Operator, Relation, Temporal, Window
-from headrace.algebra.query import Query, Registered, Registration, Select
+from headrace.algebra.query import Ask, Query, Registered, Registration, Select
 from headrace.algebra.reporting import (
     Emit,
     Every,
+    FromNamed,
     NonEmpty,
     OnArrival,
     OnClose,
     Report,
     Semantics,
 )
-from headrace.algebra.walk import everywhere
+from headrace.algebra.walk import everywhere, reads_default_graph
 from headrace.algebra.windows import (
     AllWindow,
     Counted,
@@ -42,7 +43,7 @@ from headrace.dialects.translate.trees import (
     subtree,
 )
 from headrace.dialects.vocabulary import RELATIONS
-from headrace.errors import SettingError, Source
+from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.rdf.terms import Iri
 
 
@@ -198,11 +199,17 @@ class ContinuousTranslator(QueryTranslator):
         return TimeWindow(width, self._slide(subtree(tree, "step"), tree, width))
 
     def _count(self, tree: Tree[Token]) -> WindowFrame:
-        counted, size, *rest = present(tree)
-        step = 1 if not rest else self._positive_count(as_tree(rest[-1]).children[0])
+        counted, node, *rest = present(tree)
+        size = self._positive_count(node)
+        step = self._count_step(as_tree(rest[-1]), size) if rest else 1
         self._counts_in_steps = self._counts_in_steps or bool(rest)
         word = str(as_tree(counted).children[0]).lower()
-        return CountWindow(self._positive_count(size), step, Counted(word))
+        return CountWindow(size, step, Counted(word))
+
+    def _count_step(self, tree: Tree[Token], size: int) -> int:
+        """By how many the window moves; a tumbling one moves by its size."""
+        given = present(tree)
+        return self._positive_count(given[0]) if given else size
 
     def _positive_count(self, node: Node) -> int:
         count = self.natural(as_token(node), "a count window")
@@ -234,8 +241,16 @@ class ContinuousTranslator(QueryTranslator):
         self._check_report(semantics)
         self._note_registration(query)
         self._note_windows(query.pattern)
+        keeps = semantics.from_named is FromNamed.KEEPS and query.dataset.names_no_default
+        if query.dataset.names_no_default and not keeps and reads_default_graph(query.pattern):
+            self.note(
+                "FROM NAMED without FROM: patterns outside GRAPH see no static data "
+                f"(from_named={FromNamed.HIDES}); name a graph with FROM, or set "
+                f"from_named={FromNamed.KEEPS}"
+            )
         return replace(
             query,
+            dataset=replace(query.dataset, keeps_default=keeps),
             windows=tuple(self.windows),
             registration=self._registration,
             semantics=semantics,
@@ -269,19 +284,25 @@ class ContinuousTranslator(QueryTranslator):
             )
 
     def _note_registration(self, query: Query) -> None:
-        registration = self._registration
-        if registration is None:
+        registration, at = self._registration, self._registered_at
+        if registration is None or at is None:
             return
+        if registration.kind is Registered.STREAM and isinstance(query.form, Ask):
+            raise self.wrong(
+                f"'{registration.name}' is registered as a stream, and ASK has no rows or triples "
+                "that could be its elements",
+                at,
+                "register it as a QUERY, or CONSTRUCT the triples that the stream has",
+                UnsupportedError,
+            )
         if registration.kind is Registered.STREAM and isinstance(query.form, Select):
             self.note(
                 f"'{registration.name}' is a stream of rows: other queries read it with the"
                 " columns of its SELECT; CONSTRUCT would make it a stream of triples",
-                self._registered_at,
+                at,
             )
         if not self.windows:
-            self.note(
-                f"'{registration.name}' reads no stream, so it has one answer", self._registered_at
-            )
+            self.note(f"'{registration.name}' reads no stream, so it has one answer", at)
 
     def _note_windows(self, pattern: Operator) -> None:
         """Say of a window that no pattern reads that it has no effect."""

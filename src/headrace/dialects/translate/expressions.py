@@ -155,7 +155,7 @@ class ExpressionTranslator(TermTranslator, ABC):
         nodes = present(as_tree(tree.children[1]))
         upper = name.upper()
         if upper == "TIMESTAMP":
-            return self._timestamp(nodes, name)
+            return self._timestamp(nodes, name, tree)
         self._check_arity(f"{upper}()", FUNCTIONS[upper], len(nodes), name)
         if upper == "GETDURATION":
             raise self.wrong(
@@ -165,7 +165,7 @@ class ExpressionTranslator(TermTranslator, ABC):
                 UnsupportedError,
             )
         if upper in MOMENTS:
-            return Timestamp((), moment=MOMENTS[upper])
+            return Timestamp((), moment=MOMENTS[upper], span=span(tree))
         if upper == "BOUND" and not (isinstance(nodes[0], Token) and nodes[0].type == "VAR"):
             raise self.wrong("BOUND() takes a variable", nodes[0], kind=QuerySyntaxError)
         synonyms = {"ISURI": "ISIRI", "URI": "IRI"}
@@ -184,7 +184,7 @@ class ExpressionTranslator(TermTranslator, ABC):
         distinct = subtree(call, "distinct")
         nodes = [node for node in present(call) if node is not distinct]
         if function.value == TIMESTAMP_FUNCTION:
-            return self._timestamp(nodes, name)
+            return self._timestamp(nodes, name, tree)
         if distinct is not None:
             raise self.wrong(
                 f"<{function.value}> is not an aggregate, so DISTINCT has no meaning in it",
@@ -213,11 +213,11 @@ class ExpressionTranslator(TermTranslator, ABC):
             kind=QuerySyntaxError,
         )
 
-    def _timestamp(self, nodes: list[Node], at: Node) -> Expression:
+    def _timestamp(self, nodes: list[Node], at: Node, call: Tree[Token]) -> Expression:
         """timestamp(?v), timestamp(?v, <stream>) and timestamp(?s, ?p, ?o)."""
         arguments = self._all(nodes)
         if len(arguments) == _TRIPLE:
-            return Timestamp(arguments)
+            return Timestamp(arguments, span=span(call))
         if not arguments or len(arguments) > _TRIPLE:
             self._check_arity("timestamp()", (1, _TRIPLE), len(arguments), at)
         if not isinstance(arguments[0], Variable):
@@ -225,11 +225,11 @@ class ExpressionTranslator(TermTranslator, ABC):
                 "timestamp() takes a variable, or the three terms of a triple", nodes[0]
             )
         if len(arguments) == 1:
-            return Timestamp(arguments)
+            return Timestamp(arguments, span=span(call))
         stream = arguments[1]
         if not isinstance(stream, Variable | Iri):
             raise self.wrong("the second argument of timestamp() is a stream's IRI", nodes[1])
-        return Timestamp(arguments[:1], stream)
+        return Timestamp(arguments[:1], stream, span=span(call))
 
     # -- aggregates and patterns -----------------------------------------------------------
 

@@ -246,6 +246,7 @@ class PatternTranslator(ExpressionTranslator):
             within,
             None if policy is None else str(policy).upper() + policy_star,
             None if requests is None else self.natural(as_token(requests), "BUDGET"),
+            None if policy is None else span(policy),
         )
 
     def values(self, tree: Tree[Token]) -> Values:

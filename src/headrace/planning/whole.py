@@ -1,0 +1,76 @@
+"""Why a query is evaluated as a whole: the operator at which parts would be wrong, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headrace.algebra.expressions import TriplePattern, Variable
+from headrace.algebra.operators import (
+    Annotate,
+    Graph,
+    Group,
+    LeftJoin,
+    Minus,
+    Operator,
+    OrderBy,
+    Project,
+    Slice,
+    Temporal,
+    Union,
+    Window,
+)
+from headrace.algebra.paths import PathPattern
+
+Pattern = TriplePattern | PathPattern
+
+
+def reason_of(
+    patterns: Sequence[Pattern],
+    keys: Sequence[Variable],
+    culprit: Callable[[Variable], Operator | None],
+) -> str:
+    """Say what keeps a query whole.
+
+    Args:
+        patterns: those that read streams.
+        keys: the variables of its patterns.
+        culprit: the operator at which parts by a variable would be wrong.
+    """
+    if not patterns:
+        return "no pattern of it reads a stream"
+    if any(isinstance(each, PathPattern) for each in patterns):
+        return "a property path may lead from the statements of one part to those of another"
+    shared = [key for key in keys if all(key in _terms(each) for each in patterns)]
+    for key in shared:
+        at = culprit(key)
+        if at is not None:
+            name = "the blank node" if key.is_anonymous else f"?{key.name}"
+            return f"its patterns are joined on {name}, but {_said(at, name)}"
+    return "its patterns are not all joined on one variable"
+
+
+def _terms(pattern: Pattern) -> tuple[object, ...]:
+    if isinstance(pattern, PathPattern):
+        return ()
+    return (pattern.subject, pattern.predicate, pattern.object)
+
+
+def _said(operator: Operator, key: str) -> str:
+    """Say why parts cannot evaluate an operator."""
+    match operator:
+        case Group() | Annotate():
+            return f"{key} is no key of an aggregation in it"
+        case Project():
+            return f"a subquery does not select {key}"
+        case OrderBy() | Slice():
+            return "a subquery has ORDER BY or LIMIT, which are about all of its solutions"
+        case LeftJoin() | Temporal():
+            return "what an optional pattern is added to reads no stream"
+        case Minus():
+            return "what MINUS takes away from reads no stream"
+        case Union():
+            return "not every branch of a UNION reads a stream"
+        case Graph() | Window():
+            return "a pattern without triples counts the graphs that there are"
+        case _:
+            return "an EXISTS reads streams and the pattern around it does not"
