@@ -208,6 +208,8 @@ def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[st
 def _query(parts: dict[str, Any]) -> QueryState:
     progress = parts["progress"]
     progress["counted"] = tuple(progress["counted"])
+    edge = progress.get("edge")
+    progress["edge"] = None if edge is None else tuple(edge)
     pace = Pace(**parts.get("pace", {}))
     return QueryState(**{**parts, "progress": Progress(**progress), "pace": pace})
 
