@@ -553,8 +553,8 @@ def _released(log: Elements, number: int, progress: Progress) -> Flags:
     if progress.edge is None or progress.edge[0] <= progress.released:
         return done
     time, stream, position = progress.edge
-    if number != stream:
+    if number == stream:
+        done = (log.times < time) | ((log.times == time) & (log.positions <= position))
+    else:
         done = log.times <= time - (number > stream)
-        return done
-    done = (log.times < time) | ((log.times == time) & (log.positions <= position))
     return done

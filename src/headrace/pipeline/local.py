@@ -76,6 +76,8 @@ class LocalRunner:
                 continue
             if self.interval is None:
                 break
+            if self.batches.is_silence_over:
+                self._pass_time()
             self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
@@ -87,8 +89,19 @@ class LocalRunner:
         pieces = log.between(last.pieces, last.pieces + self.pieces_per_batch)
         if pieces:
             offsets = sha256(f"{pieces[0].ordinal}-{pieces[-1].ordinal}".encode()).hexdigest()
-            self.batches.process(last.batch + 1, offsets, self._decoder(pieces))
+            self.batches.process(
+                last.batch + 1,
+                offsets,
+                self._decoder(pieces),
+                reads_all=pieces[-1].ordinal + 1 == log.count,
+            )
         return bool(pieces)
+
+    def _pass_time(self) -> None:
+        """Work on a batch that reads nothing, because streams are idle."""
+        batch = self.batches.last().batch + 1
+        offsets = sha256(f"nothing in batch {batch}".encode()).hexdigest()
+        self.batches.process(batch, offsets, list, reads_all=True)
 
     def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
         decodings, keep = self.batches.setup.decodings, self.batches.keep
