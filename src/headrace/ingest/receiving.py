@@ -43,7 +43,7 @@ class Receiver(ABC):
         self._problem: HeadraceError | None = None
         self._trouble: str | None = None
         self._beat_rule: BeatRule | None = None
-        self._latest = 0
+        self._latest = self._written = 0
 
     def beat_by(self, rule: BeatRule) -> None:
         """Write heartbeats where nothing comes, so that windows close; call it before `start`."""
@@ -122,12 +122,12 @@ class Receiver(ABC):
         """
         if self._beat_rule is None or not self.goes_by_arrival:
             return
-        before, now = self._latest, self._now()
-        if not self._beat_rule(before, now):
-            self._latest = before
+        now = self._now()
+        if not self._beat_rule(self._written, now):
             return
         with suppress(LogFull):  # there is enough to read
             self._log.append([heartbeat(now)], urgent=True)
+            self._written = now
 
     def _wait_beating(self, seconds: float) -> None:
         """Wait for some time, or until it is stopped; time goes on for those who read."""
@@ -156,6 +156,7 @@ class Receiver(ABC):
                 # A connection that only fails again and again does not get here.
                 self._delay = _FIRST_DELAY
                 self._trouble = None
+                self._written = records[-1].received
                 return True
 
     @abstractmethod
