@@ -76,8 +76,7 @@ class LocalRunner:
                 continue
             if self.interval is None:
                 break
-            if self.batches.is_silence_over:
-                self._pass_time()
+            self.pass_time()
             self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
@@ -97,11 +96,14 @@ class LocalRunner:
             )
         return bool(pieces)
 
-    def _pass_time(self) -> None:
-        """Work on a batch that reads nothing, because streams are idle."""
+    def pass_time(self) -> bool:
+        """Work on a batch that reads nothing, if it moves on streams that are idle."""
+        if not self.batches.is_silence_over:
+            return False
         batch = self.batches.last().batch + 1
         offsets = sha256(f"nothing in batch {batch}".encode()).hexdigest()
         self.batches.process(batch, offsets, list, reads_all=True)
+        return True
 
     def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
         decodings, keep = self.batches.setup.decodings, self.batches.keep
