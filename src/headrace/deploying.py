@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Final
 
 from headrace.algebra.reporting import Semantics
 from headrace.ingest.log import IngestLog
-from headrace.ingest.receiving import Receiver
+from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
+from headrace.pipeline.beats import beat_schedule
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.messages import TopicSource, topic_source
@@ -24,7 +25,7 @@ from headrace.pipeline.streams import KAFKA, Declared, Sources
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
-from headrace.rdf.timestamps import SAID_TIME
+from headrace.rdf.timestamps import SAID_TIME, SOURCE_TIME
 from headrace.reasoning.tables import Tables
 from headrace.sinks.base import Sink
 
@@ -45,6 +46,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     partitions: int = 1,
     allowed: Allowed | None = None,
     tables: Tables | None = None,
+    idles: Mapping[str, int] | None = None,
 ) -> Setup:
     """What a pipeline runs.
 
@@ -60,6 +62,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         partitions: in how many parts queries are evaluated that can be.
         allowed: what the evaluation in a part may use.
         tables: what follows from statements, where the queries have a schema.
+        idles: the idle time-outs that streams declare; those of queries go together with them.
     """
     decodings = {
         iri: replace(_decoding(deployment, plans, iri, sources), tables=tables)
@@ -80,7 +83,20 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live,
         partitions,
         allowed or Allowed(deployment.seed),
+        idles=_idles(plans, streams, idles or {}),
     )
+
+
+def _idles(plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:
+    """The idle time-outs of streams: the shortest of those that are asked for."""
+    found = {}
+    for iri in streams:
+        readers = [plan.semantics for plan in plans if Iri(iri) in plan.streams]
+        asked = [own.get(iri), *(each.idle_of(iri) for each in readers)]
+        known = [each for each in asked if each is not None]
+        if known:
+            found[iri] = min(known)
+    return found
 
 
 def _semantics(plans: Sequence[Plan], iri: str) -> Semantics:
@@ -123,9 +139,17 @@ def topics_of(streams: Mapping[str, Sequence[Declared]]) -> list[TopicSource]:
 
 @contextmanager
 def received(
-    streams: Mapping[str, Sequence[Declared]], deployment: Deployment
+    streams: Mapping[str, Sequence[Declared]], deployment: Deployment, plans: Sequence[Plan] = ()
 ) -> Iterator[tuple[Sources, list[Receiver]]]:
-    """The places that streams are read from, while what cannot be read again is received there."""
+    """The places that streams are read from, while what cannot be read again is received there.
+
+    Args:
+        streams: the sources of each stream.
+        deployment: where what is received is kept.
+        plans: the queries, whose windows the clock closes in streams that go by arrival.
+    """
+    clocked = _clocked(streams, deployment)
+    is_due = beat_schedule(plans).is_due
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
         receivers: dict[Path, Receiver] = {}
@@ -134,15 +158,27 @@ def received(
                 if source.is_received:
                     folder = source.folder(deployment.layout.logs)
                     if folder not in receivers:  # else another stream is read from the same
-                        receivers[folder] = stack.enter_context(_receiver(source, deployment))
+                        rule = is_due if folder in clocked else None
+                        receiver = _receiver(source, deployment, rule)
+                        receivers[folder] = stack.enter_context(receiver)
                     places.setdefault(iri, []).append(str(folder))
                 elif source.kind != KAFKA:
                     places.setdefault(iri, []).append(source.place)
         yield Sources(places), list(receivers.values())
 
 
+def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
+    """Where only streams that go by arrival are received."""
+    received = [each for sources in streams.values() for each in sources if each.is_received]
+    folders = {each: each.folder(deployment.layout.logs) for each in received}
+    others = {folder for each, folder in folders.items() if each.rule != SOURCE_TIME}
+    return set(folders.values()) - others
+
+
 @contextmanager
-def _receiver(source: Declared, deployment: Deployment) -> Iterator[Receiver]:
+def _receiver(
+    source: Declared, deployment: Deployment, beats: BeatRule | None
+) -> Iterator[Receiver]:
     """A thread that writes what comes to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
     folder = source.folder(deployment.layout.logs)
@@ -158,6 +194,8 @@ def _receiver(source: Declared, deployment: Deployment) -> Iterator[Receiver]:
             # A broker takes two clients of one name for one that has come back.
             client_id = f"headrace-{deployment.id}-{folder.name}"
             receiver = MqttReceiver(source.place, log, client_id=client_id)
+        if beats is not None:
+            receiver.beat_by(beats)
         receiver.start()
         try:
             yield receiver

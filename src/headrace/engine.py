@@ -278,7 +278,7 @@ class Engine:
             raise SettingError("the input has ended with finish(); start again with a new Engine")
         runner = self.runner
         feed = runner.feed(Iri(iri))
-        if iri in self._streams:
+        if iri in self._streams and self._streams[iri].idle is not None:
             feed.idle = self._streams[iri].idle
         return feed
 
@@ -391,6 +391,9 @@ class Engine:
                 live=self.live,
                 partitions=partitions,
                 tables=self.entailing.tables(),
+                idles={
+                    iri: each.idle for iri, each in self._streams.items() if each.idle is not None
+                },
                 allowed=Allowed(
                     deployment.seed,
                     functions=self.static.functions,
@@ -411,9 +414,6 @@ class Engine:
     def _check_deployable(self, launch: Launch) -> None:
         if self._runner is not None:
             raise SettingError("elements were pushed, and this run reads from sources: do either")
-        idle = [iri for iri, stream in self._streams.items() if stream.idle is not None]
-        if idle:
-            raise SettingError(f"stream <{idle[0]}> cannot be idle in a run from sources")
         if self.live is (launch.interval is None):
             raise SettingError(
                 "Engine(live=True) is for a run that goes on, run(once=False), and for no other"

@@ -26,6 +26,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
+from headrace.kernel.idleness import Part, moved_on
 from headrace.kernel.overload import Paces
 from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.timing import Stopwatch
@@ -108,6 +109,9 @@ class StreamFeed:
         clock: the present, in microseconds, in a live run; what came before counts in a replay.
         idle: after how long a silence it no longer holds back others.
         heard: when something came last, by the clock.
+        moved: how far it was moved on because it was silent.
+        moved_at: when that was, by the clock.
+        goes_by_arrival: whether its elements have the times of their arrival, as the last one had.
         high: the greatest event time so far.
         size: how many bytes have been read; elements in them are told apart by where they begin.
         lines: how many lines there were in them.
@@ -125,6 +129,9 @@ class StreamFeed:
     clock: Callable[[], int] | None = None
     idle: int | None = None
     heard: int | None = None
+    moved: int | None = None
+    moved_at: int | None = None
+    goes_by_arrival: bool = False
     high: int | None = None
     size: int = 0
     lines: int = 0
@@ -337,6 +344,7 @@ class InlineRunner:
         if stream not in self.feeds:
             plans = [query.plan for query in self.kernel.queries]
             readers = [plan.semantics for plan in plans if stream in plan.streams]
+            idles = [each.idle_of(stream.value) for each in readers]
             semantics = readers[0] if readers else Semantics()  # all of them agree
             self.feeds[stream] = StreamFeed(
                 stream,
@@ -346,6 +354,7 @@ class InlineRunner:
                 semantics.blank_nodes,
                 semantics.assert_quoted,
                 self.clock,
+                min((each for each in idles if each is not None), default=None),
             )
         return self.feeds[stream]
 
@@ -412,20 +421,32 @@ class InlineRunner:
         return {stream: feed.arrivals(tables) for stream, feed in self.feeds.items()}
 
     def _pass_over_idle(self) -> None:
-        """Move a stream that has been silent for too long on to where the others are."""
+        """Let time go on in streams that go by arrival, and in those that are silent for long."""
         if self.clock is None:
             return
         now = self.clock()
-        silent, others = list[StreamFeed](), list[StreamFeed]()
         for feed in self.feeds.values():
-            heard = self._began if feed.heard is None else feed.heard
-            is_idle = feed.idle is not None and heard is not None and now - heard >= feed.idle
-            (silent if is_idle else others).append(feed)
-        highs = [feed.high for feed in others]
-        reached = [high for high in highs if high is not None]
-        if silent and reached and len(reached) == len(highs):
-            for feed in silent:
-                feed.high = max(min(reached), NEVER if feed.high is None else feed.high)
+            if feed.goes_by_arrival and feed.high is not None:
+                feed.high = max(feed.high, now)
+        parts = {self._part(feed, now): feed for feed in self.feeds.values()}
+        standings = [
+            (plan, query.progress)
+            for query in self.kernel.queries
+            for plan in query.plans
+            if query.failure is None
+        ]
+        for part, reached in moved_on(list(parts), standings).items():
+            feed = parts[part]
+            feed.high = feed.moved = reached
+            feed.moved_at = now
+
+    def _part(self, feed: StreamFeed, now: int) -> Part:
+        """A stream and how long nothing has come of it."""
+        heard = self._began if feed.heard is None else feed.heard
+        assert heard is not None, "it has a clock"
+        silent = feed.idle is not None and now - heard >= feed.idle and not feed.waits()
+        elapsed = now - max(heard, heard if feed.moved_at is None else feed.moved_at)
+        return Part(feed.stream, "", feed.high, feed.moved, silent, elapsed)
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""

@@ -106,7 +106,9 @@ def work(
         HeadraceError: the run failed; the message says what to do.
     """
     with ExitStack() as stack:
-        places, receivers = stack.enter_context(received(sources, batches.deployment))
+        places, receivers = stack.enter_context(
+            received(sources, batches.deployment, batches.setup.plans)
+        )
         runner = stack.enter_context(_launched(launch, batches, places, topics_of(sources), phase))
         ready(runner)
         with stopping(runner, note) as stopped, watching(receivers, runner.stop, note):

@@ -129,7 +129,7 @@ def settings_of(pairs: list[str]) -> dict[str, str]:
     settings: dict[str, str] = {}
     for pair in pairs:
         # The name of a stream may hold an equals sign, a value does not.
-        split = pair.rpartition if pair.startswith("delay.") else pair.partition
+        split = pair.rpartition if pair.startswith(("delay.", "idle.")) else pair.partition
         key, found, value = split("=")
         if not found:
             raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")

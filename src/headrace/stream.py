@@ -103,6 +103,7 @@ class Stream:
         if not quads:
             raise DataError("an element has at least one statement", self.iri)
         time = self._engine.now() if at is None else microseconds_of(at)
+        feed.goes_by_arrival = at is None
         self._engine.runner.push(feed, Element(time, quads))
 
     def heartbeat(self, *, at: Moment) -> None:

@@ -110,6 +110,23 @@ class Oracle:
         """Whether a watermark has passed an instant: no element before it can come."""
         return mark is not None and (mark, START, -1) >= key
 
+    @property
+    def settles(self) -> bool:
+        """Whether an instant of an element is over when no element can come before it in order."""
+        grids = any(each.slides for each in self.query.windows)
+        by_elements = any(each.counts for each in self.query.windows)
+        on_close = self.query.report == "on-close" and by_elements and not grids
+        return not self.as_they_come and (self.query.report == "on-arrival" or on_close)
+
+    def _missed_instant(self, upto: Key, each: Seen) -> bool:
+        """Whether an element came when an instant was over, so that it is not in its windows.
+
+        Of the instants at its watermark, those of elements that come before it in order were.
+        """
+        if not self.settles or each.mark is None:
+            return self._closed(upto, each.mark)
+        return upto < (each.mark, each.stream, each.position)
+
     def _inside(self, opens: int, time: int, closes: int) -> bool:
         return self._opened(opens, time) and (
             time <= closes if self.query.bounds[1] == "]" else time < closes
@@ -153,7 +170,7 @@ class Oracle:
         if window.counts:
             return self._latest_count(window, upto)
         mine = [each for each in self._of(window.stream) if each.key <= upto]
-        mine = [each for each in mine if not self._closed(upto, each.mark)]
+        mine = [each for each in mine if not self._missed_instant(upto, each)]
         if window.kind == "all":
             return mine, (None, time)
         if window.kind == "now":
@@ -208,7 +225,10 @@ class Oracle:
         return sorted({key for key in every if holding and min(holding) <= key})
 
     def _passed(self, key: Key) -> bool:
-        """Whether the watermark of every stream has passed an instant."""
+        """Whether nothing can come before an instant any more, nor in it if it is not of one."""
+        if self.settles:
+            reached = [(mark, stream) for stream, mark in self.marks.items() if mark is not None]
+            return len(reached) == len(self.marks) and key[:2] <= min(reached)
         return all(self._closed(key, mark) for mark in self.marks.values())
 
     def _known(self) -> bool:

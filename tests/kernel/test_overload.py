@@ -282,10 +282,10 @@ def test_instants_of_count_windows_are_skipped_too() -> None:
     feed.push(3, 3, 3, 4, took=LONG)
     found = feed.all(feed.push(5, 5, 5, 6))
     assert [(each.at // SECOND, each.seq, each.skipped) for each in found] == [
-        (4, 0, True),
         (5, 0, True),
         (5, 1, True),
-        (5, 2, False),
+        (5, 2, True),
+        (6, 0, False),
     ]
 
 

@@ -182,9 +182,16 @@ class Semantics:
     strategy: Strategy = Strategy.AUTO
     switched_rules: tuple[tuple[str, bool], ...] = ()
     overload: Overload = Keep()
+    # Not in the text by which checkpoints know queries: it says how a run waits, not the meaning.
+    idle: int | None = field(default=None, repr=False)
+    stream_idles: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     # Not in the text by which checkpoints know queries; plans add it where it is not the default.
     consumption: Consumption = field(default=Consumption.UNRESTRICTED, repr=False)
     from_named: FromNamed = field(default=FromNamed.HIDES, repr=False)
+
+    def idle_of(self, stream: str) -> int | None:
+        """After how long a silence a stream is idle; none if it never is."""
+        return dict(self.stream_idles).get(stream, self.idle)
 
     @property
     def consumes(self) -> bool:

@@ -90,6 +90,13 @@ def _is_whole(microseconds: Decimal) -> bool:
     return abs(microseconds) <= LONGEST and microseconds == int(microseconds)
 
 
+def _time_out(text: str) -> int:
+    found = duration(text)
+    if not found:
+        raise SettingError("'idle' needs a duration longer than zero")
+    return found
+
+
 def _report(semantics: Semantics, text: str) -> Semantics:
     if text in _REPORTS:
         return replace(semantics, report=_REPORTS[text])
@@ -156,6 +163,7 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "pick": _choice("pick", Pick),
     "scope": _choice("scope", Scope),
     "delay": lambda semantics, text: replace(semantics, delay=duration(text)),
+    "idle": lambda semantics, text: replace(semantics, idle=_time_out(text)),
     "max_ahead": lambda semantics, text: replace(semantics, max_ahead=duration(text)),
     "blank_nodes": _choice("blank_nodes", BlankNodes),
     "assert_quoted": _boolean("assert_quoted"),
@@ -165,7 +173,14 @@ _SETTINGS: Final[dict[str, Setting]] = {
     "from_named": _choice("from_named", FromNamed),
 }
 
-KEYS: Final = (*_SETTINGS, "profile", "delay.<stream>", "rules.<name>", *contracts.KEYS)
+KEYS: Final = (
+    *_SETTINGS,
+    "profile",
+    "delay.<stream>",
+    "idle.<stream>",
+    "rules.<name>",
+    *contracts.KEYS,
+)
 
 
 def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
@@ -180,6 +195,9 @@ def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
         elif family == "delay" and member:
             delays = (*semantics.stream_delays, (member, duration(text)))
             semantics = replace(semantics, stream_delays=delays)
+        elif family == "idle" and member:
+            idles = (*semantics.stream_idles, (member, _time_out(text)))
+            semantics = replace(semantics, stream_idles=idles)
         elif family == "rules" and member:
             if text not in {"on", "off"}:
                 raise SettingError(f"'{key}' is on or off, not '{text}'")

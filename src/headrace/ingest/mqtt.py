@@ -77,6 +77,12 @@ class MqttReceiver(Receiver):
         self._deliveries = Deliveries((), session_present=False, now=0)
         self._records: list[Record] = []
         self._unacknowledged: list[int] = []
+        self._says_times = False
+
+    @property
+    def goes_by_arrival(self) -> bool:
+        """Whether its messages say no times."""
+        return not self._says_times
 
     @property
     def source(self) -> str:
@@ -92,6 +98,7 @@ class MqttReceiver(Receiver):
             while not self._stopping.is_set():
                 self._take_group(client)
                 self._keep_group(client)
+                self._beat()
         except OSError:
             self._keep_group(client)  # some of it may be of quality 0, which does not come again
             if not self._accepted:
@@ -247,7 +254,16 @@ class MqttReceiver(Receiver):
                 return
         media_type = getattr(message.properties, "ContentType", self._media_type)
         time = _time(message.properties)
-        self._records.append(Record(self._clock(), media_type, payload, time, taken))
+        self._says_times |= time is not None or _has_times(media_type)
+        self._records.append(Record(self._now(), media_type, payload, time, taken))
+
+
+def _has_times(media_type: str) -> bool:
+    """Whether data of a media type may say times of their own; also if nothing can read it."""
+    try:
+        return format_of_media_type(media_type) in (Format.TIMED_N_QUADS, Format.NDJSON)
+    except SettingError:
+        return False
 
 
 def _time(properties: Properties | None) -> str | None:

@@ -6,18 +6,22 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from headrace.errors import HeadraceError, InternalError
 from headrace.ingest.log import IngestLog, LogFull
-from headrace.ingest.records import Record
+from headrace.ingest.records import Record, heartbeat
 
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
+BeatRule: TypeAlias = Callable[[int, int], bool]
+"""Whether a heartbeat is due: given the last time in the log, and the present."""
 
 _FIRST_DELAY: Final = 0.1
 _LONGEST_DELAY: Final = 10.0
 _ROOM_DELAY: Final = 0.2
+_BEAT_WAIT: Final = 0.1
 
 
 def wall_clock() -> int:
@@ -38,6 +42,17 @@ class Receiver(ABC):
         self._delay = _FIRST_DELAY
         self._problem: HeadraceError | None = None
         self._trouble: str | None = None
+        self._beat_rule: BeatRule | None = None
+        self._latest = self._written = 0
+
+    def beat_by(self, rule: BeatRule) -> None:
+        """Write heartbeats where nothing comes, so that windows close; call it before `start`."""
+        self._beat_rule = rule
+
+    @property
+    def goes_by_arrival(self) -> bool:
+        """Whether what it receives has no time but that of its arrival."""
+        return False
 
     @property
     @abstractmethod
@@ -92,8 +107,33 @@ class Receiver(ABC):
                 return
             finally:
                 self._ready.clear()
-            self._stopping.wait(self._delay)
+            self._wait_beating(self._delay)
             self._delay = min(2 * self._delay, _LONGEST_DELAY)
+
+    def _now(self) -> int:
+        """The time of arrival, which does not go back when the clock does."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+    def _beat(self) -> None:
+        """Write a heartbeat if one is due; not while something is stamped that is not written.
+
+        It is of the thread that stamps and writes what comes, so that times rise in the log.
+        """
+        if self._beat_rule is None or not self.goes_by_arrival:
+            return
+        now = self._now()
+        if not self._beat_rule(self._written, now):
+            return
+        with suppress(LogFull):  # there is enough to read
+            self._log.append([heartbeat(now)], urgent=True)
+            self._written = now
+
+    def _wait_beating(self, seconds: float) -> None:
+        """Wait for some time, or until it is stopped; time goes on for those who read."""
+        while seconds > 0 and not self._stopping.wait(min(seconds, _BEAT_WAIT)):
+            seconds -= _BEAT_WAIT
+            self._beat()
 
     def _connected(self) -> None:
         self._trouble = None
@@ -116,6 +156,7 @@ class Receiver(ABC):
                 # A connection that only fails again and again does not get here.
                 self._delay = _FIRST_DELAY
                 self._trouble = None
+                self._written = records[-1].received
                 return True
 
     @abstractmethod

@@ -6,6 +6,9 @@ import json
 from base64 import b64encode
 from dataclasses import dataclass
 
+from headrace.rdf.formats import Format
+from headrace.rdf.times import milliseconds
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -43,6 +46,15 @@ class Record:
         if self.id is not None:
             said["id"] = self.id
         return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def heartbeat(now: int) -> Record:
+    r"""A record without data, by which time goes on to a moment in microseconds.
+
+    >>> heartbeat(1_500_000).line()
+    b'{"received":1500000,"type":"application/n-quads","data":"","time":"1500"}\n'
+    """
+    return Record(now, Format.N_QUADS.media_type, b"", milliseconds(now))
 
 
 def id_of_line(line: bytes) -> str | None:

@@ -81,6 +81,11 @@ class TcpReceiver(Receiver):
         return str(self._url)
 
     @property
+    def goes_by_arrival(self) -> bool:
+        """Whether its lines say no times."""
+        return self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
+
+    @property
     def refused(self) -> int:
         """How many lines were not taken, because they were too long or had no end."""
         return self._refused
@@ -108,6 +113,7 @@ class TcpReceiver(Receiver):
                 data = connection.recv(_CHUNK)
             except TimeoutError:
                 self._keep(lines.take(everything=True))
+                self._beat()
                 continue
             if not data:
                 return
@@ -118,9 +124,8 @@ class TcpReceiver(Receiver):
                 kept = monotonic()
 
     def _keep(self, text: bytes) -> None:
-        now = self._clock()
-        one_by_one = self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
-        groups = _statements(text) if one_by_one else _groups(text)
+        now = self._now()
+        groups = _statements(text) if self.goes_by_arrival else _groups(text)
         records = [Record(now, self._media_type, group) for group in groups]
         if records:
             self._record(records)

@@ -362,7 +362,8 @@ class _Seen:
                 continue
             new = log.positions > self.position
             if not schedule.by_arrival:
-                new |= ~self._before(number, log)  # what was not in order yet may be now
+                # What was not in order yet may be now.
+                new |= ~self._before(number, log, schedule.entries(number))
             new &= schedule.turns(number) < self._until(schedule, until)
             found.append(np.flatnonzero(new))
         return found
@@ -375,14 +376,14 @@ class _Seen:
         first, stop = (int(np.searchsorted(log.times, time, side)) for side in ("left", "right"))
         return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
 
-    def _before(self, number: int, log: Elements) -> npt.NDArray[np.bool_]:
+    def _before(self, number: int, log: Elements, times: Times) -> npt.NDArray[np.bool_]:
         """Which elements come in order before the last that was looked at, or are that."""
         if self.key is None:
             return np.zeros(len(log), np.bool_)
         time, stream, position = self.key
-        before: npt.NDArray[np.bool_] = log.times < time
+        before: npt.NDArray[np.bool_] = times < time
         if number <= stream:
-            then = log.times == time
+            then = times == time
             before |= then & (log.positions <= position) if number == stream else then
         return before
 

@@ -123,14 +123,22 @@ def numbered(times: Times, first: int = 0) -> Times:
     return seqs
 
 
-def merged(logs: Sequence[Elements], by_arrival: bool) -> tuple[Times, Times, Times]:
-    """The elements of several streams in one order: streams, places in their logs, times."""
+def merged(
+    logs: Sequence[Elements], by_arrival: bool, entries: Sequence[Times] | None = None
+) -> tuple[Times, Times, Times]:
+    """The elements of several streams in one order: streams, places in their logs, times.
+
+    Args:
+        logs: the elements of each stream.
+        by_arrival: whether they are in the order in which they came.
+        entries: the times that decide the order; those of the elements if not given.
+    """
     if len(logs) == 1 and (by_arrival or logs[0].in_order):
         number = len(logs[0])
         return np.zeros(number, np.int64), np.arange(number), logs[0].times
     streams = np.concatenate([np.full(len(log), number) for number, log in enumerate(logs)])
     places = np.concatenate([np.arange(len(log)) for log in logs])
-    times = np.concatenate([log.times for log in logs])
+    times = np.concatenate([log.times for log in logs] if entries is None else list(entries))
     positions = np.concatenate([log.positions for log in logs])
     keys = (positions,) if by_arrival else (positions, streams, times)
     order = np.lexsort(keys)

@@ -94,7 +94,7 @@ def patience(semantics: Semantics) -> int:
 
 
 def check_live(plan: Plan) -> None:
-    """Refuse a query that would skip instants where there is no clock.
+    """Refuse a query that would skip instants or be idle where there is no clock.
 
     Raises:
         SettingError: saying what it needs.
@@ -102,6 +102,11 @@ def check_live(plan: Plan) -> None:
     if isinstance(plan.semantics.overload, Skip):
         raise SettingError(
             f"'{plan.name}' has overload=skip, which needs the clock of a live run: leave out "
+            "--once, or say Engine(live=True)"
+        )
+    if plan.semantics.idle is not None or plan.semantics.stream_idles:
+        raise SettingError(
+            f"'{plan.name}' has an idle time-out, which needs the clock of a live run: leave out "
             "--once, or say Engine(live=True)"
         )
 

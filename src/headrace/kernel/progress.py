@@ -23,8 +23,11 @@ class Progress:
         reported: the last instant that time has made due.
         released: the time up to which elements have made instants due.
         position: the last element that has, where elements are taken as they come.
-        sequence: the number of its instant among those of the same time, likewise.
+        sequence: the number of the last instant among those of the same time, where elements
+            make instants.
         counted: for each window, how many triples or elements it has counted so far.
+        edge: the time, the stream and the position of the last element in order that has made
+            instants due, where elements are released as soon as none can come before them.
     """
 
     origin: int | None = None
@@ -36,6 +39,7 @@ class Progress:
     position: int = -1
     sequence: int = -1
     counted: tuple[int, ...] = ()
+    edge: tuple[int, int, int] | None = None
 
     @classmethod
     def start(cls, plan: Plan) -> Progress:

@@ -18,6 +18,7 @@ from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
 from headrace.planning.plan import (
     Plan,
+    releases_settled_elements,
     reports_arrivals,
     takes_arrivals_as_they_come,
 )
@@ -30,6 +31,7 @@ class Reached:
 
     Attributes:
         watermark: of the query; none if one of its streams has not begun.
+        slowest: the number of the stream whose watermark it is, the first of those that are equal.
         ended: whether the input has ended.
         live: whether empty windows are reported up to the watermark, or only between others.
     """
@@ -37,6 +39,7 @@ class Reached:
     watermark: int | None
     ended: bool = False
     live: bool = False
+    slowest: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,29 @@ class Schedule:
             return self.limit
         return min(self.limit, self.reached.watermark - 1)
 
+    @cached_property
+    def by_settling(self) -> bool:
+        """Whether elements are released as soon as none can come before them in order."""
+        return releases_settled_elements(self.plan)
+
+    @cached_property
+    def _settled_at(self) -> int | None:
+        """The moment some of whose elements are settled: those of streams up to the slowest.
+
+        The next element of a stream is not before its watermark, and comes after all others of
+        its stream at the same time. So at the watermark of the query only the streams that come
+        after the slowest have to wait.
+        """
+        ended = self.reached.ended or self.reached.watermark is None
+        return None if ended or not self.by_settling else self.reached.watermark
+
     # -- moments ---------------------------------------------------------------------------
 
     def due(self) -> tuple[Instants, Progress]:
         """The instants that are due now, and the progress after them."""
         times, cuts, progress = self._moments()
         seqs = numbered(times, self._sequence_before(times))
-        if self.by_arrival and times.size:
+        if (self.by_arrival or self.by_settling) and times.size:
             progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
         spans = self.spans(times, cuts) if times.size else ()  # to look at windows takes a while
         return Instants(times, seqs, spans, cuts), self._having_counted(progress)
@@ -105,7 +124,7 @@ class Schedule:
         if times.size == 0 or self.progress.reported != int(times[0]):
             return 0
         # A `[)` window closes once, before what the elements of the same time cause.
-        return self.progress.sequence + 1 if self.by_arrival else 1
+        return self.progress.sequence + 1 if self.by_arrival or self.by_settling else 1
 
     def _moments(self) -> tuple[Times, Times | None, Progress]:
         """The times of the instants, how many elements in order each sees, and the progress."""
@@ -173,7 +192,7 @@ class Schedule:
         found = []
         for window in self.plan.windows:
             log = self._log(window)
-            entering = ~self._late(self._number(window)) & self._new(log)
+            entering = ~self._late(self._number(window)) & self._new(self._number(window))
             sliding = self.rules.sliding(window)
             if sliding is not None:
                 entering &= sliding.first(log.times) <= sliding.last(log.times)
@@ -190,7 +209,7 @@ class Schedule:
         for number, stream in enumerate(self.plan.streams):
             log = self.logs[number]
             own = streams == number
-            causes[own] = (~self._late(number) & self._new(log))[places[own]]
+            causes[own] = (~self._late(number) & self._new(number))[places[own]]
             if isinstance(self.plan.semantics.report, OnClose):
                 closing = np.zeros(len(log), np.bool_)
                 for window in self.plan.windows:
@@ -206,7 +225,7 @@ class Schedule:
             reached = np.maximum.accumulate(np.maximum(times, heard))
             moments = np.maximum(reached, before)[found]
             return moments, found + 1, replace(progress, position=self._latest())
-        return moments, found + 1, replace(progress, released=self._released(moments))
+        return moments, found + 1, self._having_released(progress, moments)
 
     def _by_elements_of_one(self, progress: Progress) -> tuple[Times, Times, Progress]:
         """The same for a stream in order, by a look at its new elements only."""
@@ -217,12 +236,22 @@ class Schedule:
             before = NEVER if self.progress.reported is None else self.progress.reported
             cuts = np.arange(first, len(log)) + 1
             return np.maximum(moments, before), cuts, replace(progress, position=self._latest())
-        first = int(np.searchsorted(log.times, self.progress.released, side="right"))
-        until = int(np.searchsorted(log.times, self.released_until, side="right"))
+        first = self._first_after_edge(log)
+        until = int(np.searchsorted(log.times, self._released_of(0), side="right"))
         new = log.where(slice(first, max(first, until)))
         causes = np.flatnonzero(new.times >= new.highs - self.plan.delay(self.plan.streams[0]))
         moments = new.times[causes]
-        return moments, causes + first + 1, replace(progress, released=self._released(moments))
+        return moments, causes + first + 1, self._having_released(progress, moments)
+
+    def _first_after_edge(self, log: Elements) -> int:
+        """Where the elements of a stream in order begin that have not been released."""
+        first = int(np.searchsorted(log.times, self.progress.released, side="right"))
+        edge = self.progress.edge
+        if edge is None or edge[0] <= self.progress.released:
+            return first
+        time, _, position = edge
+        first, stop = (int(np.searchsorted(log.times, time, side)) for side in ("left", "right"))
+        return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
 
     def _merged_places(self) -> Times:
         """Where each element of the order stands among the elements of all logs."""
@@ -230,11 +259,28 @@ class Schedule:
         streams, places, _ = self._order
         return offsets[streams] + places
 
-    def _new(self, log: Elements) -> Flags:
-        """Which elements have not been looked at and may be now."""
+    def _new(self, number: int) -> Flags:
+        """Which elements of a stream have not been released and may be now."""
+        log = self.logs[number]
         if self.by_arrival:
             return log.positions > self.progress.position
-        return (log.times > self.progress.released) & (log.times <= self.released_until)
+        return ~_released(log, number, self.progress) & (log.times <= self._released_of(number))
+
+    def _released_of(self, number: int) -> int:
+        """The last moment whose elements of a stream may be released."""
+        settled = self._settled_at
+        if settled is None or number > self.reached.slowest:
+            return self.released_until
+        return max(settled, self.released_until)
+
+    def _having_released(self, progress: Progress, times: Times) -> Progress:
+        """The progress once elements have made the instants of some times."""
+        progress = replace(progress, released=self._released(times))
+        if self._settled_at is None:
+            return progress
+        log = self.logs[self.reached.slowest]
+        edge = (self._settled_at, self.reached.slowest, log.last_position)
+        return replace(progress, edge=edge if progress.edge is None else max(progress.edge, edge))
 
     def _released(self, times: Times) -> int:
         if not self.reached.ended:
@@ -253,7 +299,20 @@ class Schedule:
 
     @cached_property
     def _order(self) -> tuple[Times, Times, Times]:
-        return merged(self.logs, self.by_arrival)
+        entries = None
+        if self.by_settling and not self.is_one:
+            entries = [self.entries(number) for number in range(len(self.logs))]
+        return merged(self.logs, self.by_arrival, entries)
+
+    def entries(self, number: int) -> Times:
+        """The time at which each element of a stream takes its place in the order.
+
+        It is that of the element, or where that had passed the watermark at which it came.
+        """
+        log = self.logs[number]
+        if not self.by_settling:
+            return log.times
+        return np.maximum(log.times, log.highs - self.plan.delay(self.plan.streams[number]))
 
     @property
     def released_number(self) -> int:
@@ -261,7 +320,15 @@ class Schedule:
         times = self.logs[0].times if self.is_one else self._order[2]
         if self.by_arrival:
             return times.size
-        return int(np.searchsorted(times, self.released_until, side="right"))
+        until = int(np.searchsorted(times, self.released_until, side="right"))
+        settled = self._settled_at
+        if settled is None or settled <= self.released_until:
+            return until
+        stop = int(np.searchsorted(times, settled, side="right"))
+        if self.is_one:
+            return stop
+        streams = self._order[0][until:stop]
+        return until + int(np.searchsorted(streams, self.reached.slowest, side="right"))
 
     def element(self, place: int) -> tuple[int, int, int]:
         """The time, the stream and the position of an element, by its place in order."""
@@ -305,7 +372,7 @@ class Schedule:
         if self.by_arrival or log.in_order:
             order: Times = np.arange(len(log))
         else:
-            order = np.lexsort((log.positions, log.times))
+            order = np.lexsort((log.positions, self.entries(self._number(window))))
         if isinstance(window.frame, CountWindow):
             return order[~self._late(self._number(window))[order]]
         return order
@@ -380,7 +447,7 @@ class Schedule:
         log, members = self._log(window), self._members(window)
         triples = window.frame.counted is Counted.TRIPLES
         weights = log.sizes[members] if triples else np.ones(members.size, np.int64)
-        before = log.times[members] <= self.progress.released
+        before = _released(log, self._number(window), self.progress)[members]
         if self.by_arrival:
             before = log.positions[members] <= self.progress.position
         known = self.progress.counted[self.plan.windows.index(window)]
@@ -434,7 +501,7 @@ class Schedule:
         """How much a count window has counted when the progress has come to a point."""
         members, _, totals = self._counts(window)
         log = self._log(window)
-        done = log.times[members] <= progress.released
+        done = _released(log, self._number(window), progress)[members]
         if self.by_arrival:
             done = log.positions[members] <= progress.position
         known = self.progress.counted[self.plan.windows.index(window)]
@@ -478,3 +545,16 @@ class Schedule:
                 return min(oldest - 1, self._base - 1, counted)
             case frame:
                 assert_never(frame)
+
+
+def _released(log: Elements, number: int, progress: Progress) -> Flags:
+    """Which elements of a stream have made their instants due."""
+    done: Flags = log.times <= progress.released
+    if progress.edge is None or progress.edge[0] <= progress.released:
+        return done
+    time, stream, position = progress.edge
+    if number == stream:
+        done = (log.times < time) | ((log.times == time) & (log.positions <= position))
+    else:
+        done = log.times <= time - (number > stream)
+    return done

@@ -325,7 +325,8 @@ class Kernel:
     def _schedule(self, query: Standing, ended: bool) -> Schedule | None:
         """What can be said of the instants of a query; nothing while its origin is not known."""
         elements = [each for _, each in self._logs_of(query)]
-        return query.schedule(elements, Reached(self._watermark(query), ended, self.live))
+        watermark, slowest = self._reach(query)
+        return query.schedule(elements, Reached(watermark, ended, self.live, slowest))
 
     def _due(self, query: Standing, schedule: Schedule) -> Turn | None:
         """The instants of a query that are due now; none if there are none."""
@@ -351,14 +352,18 @@ class Kernel:
 
     def _watermark(self, query: Standing) -> int | None:
         """How far all of its streams have come; none if one has not begun."""
-        found = None
-        for stream in query.plan.streams:
+        return self._reach(query)[0]
+
+    def _reach(self, query: Standing) -> tuple[int | None, int]:
+        """How far all streams of a query have come, and the number of the slowest of them."""
+        found: tuple[int, int] | None = None
+        for number, stream in enumerate(query.plan.streams):
             high = self.logs[stream].high
             if high is None:
-                return None
+                return None, number
             watermark = high - query.plan.delay(stream)
-            found = watermark if found is None else min(found, watermark)
-        return found
+            found = (watermark, number) if found is None else min(found, (watermark, number))
+        return (None, 0) if found is None else found
 
     # -- streams out of streams --------------------------------------------------------------
 

@@ -44,6 +44,7 @@ from headrace.pipeline.panes import Columns, Pane, arrivals
 from headrace.pipeline.results import REJECTED, Told, read_told, write_told
 from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
+from headrace.pipeline.silence import Silence
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
@@ -71,6 +72,7 @@ class Batches:
         self.layout = deployment.layout
         self.setup = setup
         self._watch = Stopwatch(setup.clock)
+        self._silence = Silence(setup)
         self._tell = tell or (lambda _manifest, _told: None)
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
@@ -116,6 +118,16 @@ class Batches:
         """What was committed last."""
         return self._recent[-1] if self._recent else NOTHING
 
+    def _before_last(self) -> Manifest:
+        """What was committed before the last."""
+        return self._recent[-2] if len(self._recent) > 1 else NOTHING
+
+    @property
+    def is_silence_over(self) -> bool:
+        """Whether a batch that reads nothing would move on a stream that is idle."""
+        last = self.last()
+        return last.batch >= 0 and not last.final and self._silence.is_over(last)
+
     # -- batches -----------------------------------------------------------------------------
 
     def process(
@@ -124,6 +136,8 @@ class Batches:
         offsets: str,
         decode: Callable[[], Iterable[Pane]],
         partitions: Mapping[str, Sequence[str]] | None = None,
+        *,
+        reads_all: bool = False,
     ) -> None:
         """Do what a batch asks for, once: if it was committed before, only publish it again.
 
@@ -133,6 +147,8 @@ class Batches:
             decode: reads it.
             partitions: the parts of streams that have several; one of which nothing has come yet
                 holds its stream back.
+            reads_all: whether nothing that was found is left for later batches, so that streams of
+                which it has nothing may be idle.
         """
         self._watch.start()
         self._at_hand = {}
@@ -143,7 +159,10 @@ class Batches:
                 with self._watch.stage("decode"):
                     panes = list(decode())
                 reach("decoded")
-                manifest, told = self._computed(previous, offsets, panes, partitions or {})
+                computed = self._computed(
+                    previous, offsets, panes, partitions or {}, reads_all=reads_all
+                )
+                manifest, told = computed
                 with self._watch.stage("commit"):
                     self._commit(manifest)
             else:
@@ -154,6 +173,7 @@ class Batches:
                     )
                 told = self._told(manifest)
             self._publish(manifest, told)
+            self._silence.note(self._before_last().streams, manifest.streams)
             sweep(self.layout, self._recent, at_work=True)
             if self._kernel is not None:
                 # Static data may have been added by who was told, and have terms to be kept.
@@ -221,6 +241,8 @@ class Batches:
         offsets: str,
         panes: Sequence[Pane],
         partitions: Mapping[str, Sequence[str]],
+        *,
+        reads_all: bool,
     ) -> tuple[Manifest, Told]:
         version, around = self.setup.around()
         kernel = self._kernel_after(previous, around)
@@ -235,6 +257,9 @@ class Batches:
             # Of a stream that is no longer read, pieces may have been found before.
             read = [pane for pane in panes if pane.stream in streams]
             intake = taken_in(read, streams, base, self._loaded, self.setup.gate)
+            self._silence.hear(read)
+            if reads_all:
+                intake = replace(intake, streams=self._silence.moved(previous, intake.streams))
         pieces = previous.pieces + sum(pane.piece is not None for pane in panes)
         panes = (*previous.panes, *(pane for pane, _ in intake.panes))
         parts = self._parts(kernel, version, panes, previous.snapshots)

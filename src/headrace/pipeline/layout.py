@@ -69,6 +69,11 @@ class Layout:
         return self.directory / "source.log"
 
     @property
+    def tick(self) -> Path:
+        """The number of a batch that Spark is asked for though there is nothing to read."""
+        return self.directory / "tick"
+
+    @property
     def identity(self) -> Path:
         """What the deployment must never forget."""
         return self.directory / IDENTITY

@@ -76,6 +76,7 @@ class LocalRunner:
                 continue
             if self.interval is None:
                 break
+            self.pass_time()
             self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
@@ -87,8 +88,22 @@ class LocalRunner:
         pieces = log.between(last.pieces, last.pieces + self.pieces_per_batch)
         if pieces:
             offsets = sha256(f"{pieces[0].ordinal}-{pieces[-1].ordinal}".encode()).hexdigest()
-            self.batches.process(last.batch + 1, offsets, self._decoder(pieces))
+            self.batches.process(
+                last.batch + 1,
+                offsets,
+                self._decoder(pieces),
+                reads_all=pieces[-1].ordinal + 1 == log.count,
+            )
         return bool(pieces)
+
+    def pass_time(self) -> bool:
+        """Work on a batch that reads nothing, if it moves on streams that are idle."""
+        if not self.batches.is_silence_over:
+            return False
+        batch = self.batches.last().batch + 1
+        offsets = sha256(f"nothing in batch {batch}".encode()).hexdigest()
+        self.batches.process(batch, offsets, list, reads_all=True)
+        return True
 
     def _decoder(self, pieces: list[Piece]) -> Callable[[], list[Pane]]:
         decodings, keep = self.batches.setup.decodings, self.batches.keep

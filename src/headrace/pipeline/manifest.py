@@ -36,6 +36,7 @@ class StreamState:
         late: how many of them missed a window.
         rejected: how many could not be taken.
         lines: how many lines of the files that were read last have been read.
+        idle: the parts that were silent for too long, and how far they were moved on.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class StreamState:
     late: int = 0
     rejected: int = 0
     lines: Mapping[str, int] = field(default_factory=dict)
+    idle: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def high(self) -> int | None:
@@ -208,6 +210,8 @@ def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[st
 def _query(parts: dict[str, Any]) -> QueryState:
     progress = parts["progress"]
     progress["counted"] = tuple(progress["counted"])
+    edge = progress.get("edge")
+    progress["edge"] = None if edge is None else tuple(edge)
     pace = Pace(**parts.get("pace", {}))
     return QueryState(**{**parts, "progress": Progress(**progress), "pace": pace})
 

@@ -51,7 +51,8 @@ class Setup:
         partitions: in how many parts queries are evaluated that can be.
         allowed: what the evaluation in a part may use.
         answer: has the parts evaluated.
-        clock: seconds of a clock that never goes back; says how long batches take.
+        clock: seconds of a clock that never goes back; says how long batches take, and silences.
+        idles: after how many microseconds of silence streams are idle, by their IRIs.
     """
 
     plans: Sequence[Plan]
@@ -65,6 +66,7 @@ class Setup:
     allowed: Allowed | None = None
     answer: Answer = lambda requests: [answer(each) for each in requests]
     clock: Callable[[], float] = perf_counter
+    idles: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def schema(self) -> str:

@@ -291,6 +291,20 @@ def takes_arrivals_as_they_come(plan: Plan) -> bool:
     return semantics.order is Order.ARRIVAL and isinstance(semantics.report, OnArrival)
 
 
+def releases_settled_elements(plan: Plan) -> bool:
+    """Whether an element makes its instant as soon as no element can come before it in order.
+
+    Where windows close on a grid as well, instants of equal times are one, and wait for time.
+    """
+    if not reports_arrivals(plan) or takes_arrivals_as_they_come(plan):
+        return False
+    by_elements = isinstance(plan.semantics.report, OnArrival)
+    return by_elements or not any(
+        isinstance(window.frame, TimeWindow) and window.frame.slide is not None
+        for window in plan.windows
+    )
+
+
 def opens_on_grid(plan: Plan) -> bool:
     """Whether the openings of its windows lie on the grid, and not the closes."""
     return plan.semantics.align is Align.OPEN

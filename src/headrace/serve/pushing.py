@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from headrace.ingest.log import RECENT, IngestLog, LogFull
-from headrace.ingest.records import Record
+from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format
-from headrace.rdf.times import milliseconds
 from headrace.serve.arriving import Arrived, rule_of
 from headrace.serve.catalogue import StreamEntry
 from headrace.serve.limits import Limits
@@ -164,7 +163,7 @@ class Inlet:
     def _record(self, arrived: Arrived) -> Record:
         self._last = max(self._last, present())  # a clock may go back, arrival does not
         if arrived is _BEAT:
-            return Record(self._last, _BEAT.media_type, b"", milliseconds(self._last))
+            return heartbeat(self._last)
         return Record(self._last, arrived.media_type, arrived.data, arrived.time, arrived.key)
 
     def _refuse(self, batch: Sequence[Waiting], error: Exception) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from hashlib import sha256
@@ -52,6 +53,7 @@ class Pace:
 
 
 ONCE: Final = Pace()
+_SHORTEST: Final = 0.05
 _EVERY_PIECE: Final = 1 << 30
 _NO_ROOM: Final = "No space left on device"
 _TWICE: Final = "Multiple streaming queries are concurrently using"
@@ -118,7 +120,8 @@ class Runner:
         if self._stopping.is_set():  # before there was a query to stop
             query.stop()
         try:
-            _wait_for(query)
+            with self._ticking():
+                _wait_for(query)
         except StreamingQueryException as error:
             if self._raised is not None:
                 raise self._raised from None
@@ -134,6 +137,37 @@ class Runner:
         with self._at_work:
             for query in self.spark.streams.active:
                 query.stop()
+
+    @contextmanager
+    def _ticking(self) -> Iterator[None]:
+        """Ask for a batch, whenever one that reads nothing would move on a stream that is idle."""
+        if self.pace.interval is None or not self.batches.setup.idles:
+            yield
+            return
+        ended = threading.Event()
+        interval = self.pace.interval or _SHORTEST
+        thread = threading.Thread(
+            target=lambda: self._tick(ended, interval), name="pass time", daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _tick(self, ended: threading.Event, interval: float) -> None:
+        while not ended.wait(interval):
+            if not self._at_work.acquire(blocking=False):
+                continue  # what a batch brings may end a silence
+            try:
+                wanted = self.batches.last().batch + 1 if self.batches.is_silence_over else None
+            finally:
+                self._at_work.release()
+            if wanted is not None:
+                draft = self.batches.layout.tick.with_suffix(".draft")
+                draft.write_text(str(wanted))
+                draft.replace(self.batches.layout.tick)
 
     def _failure(self, text: str) -> HeadraceError:
         layout = self.batches.layout
@@ -171,6 +205,7 @@ class Runner:
             return reader.option("known", self._look_ahead(read)).load()
         log = self.batches.layout.source_log
         reader = reader.option("sources", self.sources.to_json()).option("log", str(log))
+        reader = reader.option("tick", str(self.batches.layout.tick))
         return reader.option("committed", read).load()
 
     def _look_ahead(self, read: int) -> int:
@@ -188,7 +223,9 @@ class Runner:
             digest = sha256("\n".join(offsets).encode()).hexdigest()
             decode = partial(self._decoded, frame, offsets)
             try:
-                self.batches.process(batch, digest, decode, self._parts(offsets))
+                self.batches.process(
+                    batch, digest, decode, self._parts(offsets), reads_all=_reads_all(offsets)
+                )
             except SPARK_ERRORS:
                 raise
             except Exception as error:
@@ -242,6 +279,13 @@ class Runner:
         for iri in found.keys() & self.sources.streams.keys():
             found[iri].append(FILES)
         return found
+
+
+def _reads_all(offsets: Sequence[str]) -> bool:
+    """Whether a batch leaves nothing of what was found to later ones, in a live run."""
+    _version, files, *_topics = offsets
+    found = json.loads(files)
+    return bool(found.get("known") == found["pieces"])
 
 
 def _wait_for(query: StreamingQuery) -> None:

@@ -25,17 +25,28 @@ SCHEMA: Final = "pane string"
 
 
 class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Tells Spark how many pieces there are; an offset is a number of pieces."""
+    """Tells Spark how many pieces there are; an offset is a number of pieces.
 
-    def __init__(self, known: Callable[[], int], pieces_per_batch: int) -> None:
+    In a live run it has also the number of the last batch that was asked for though there may be
+    nothing to read, so that Spark plans one, and how many pieces were known.
+    """
+
+    def __init__(
+        self,
+        known: Callable[[], int],
+        pieces_per_batch: int,
+        tick: Callable[[], int] | None = None,
+    ) -> None:
         """Count what is known.
 
         Args:
             known: looks how many pieces there are now.
             pieces_per_batch: how many of them a batch may hold; any number if zero.
+            tick: looks for which batch was asked for; none in a run that ends.
         """
         self.known = known
         self.pieces_per_batch = pieces_per_batch
+        self.tick = tick
 
     def initialOffset(self) -> dict[str, int]:
         """Before the first piece."""
@@ -50,10 +61,17 @@ class PieceReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         """After the last piece that the next batch reads."""
-        known = self.known()
+        known = stop = self.known()
         if isinstance(limit, ReadMaxFiles):
-            known = min(known, start["pieces"] + limit.max_files)
-        return {"pieces": known}
+            stop = min(known, start["pieces"] + limit.max_files)
+        if self.tick is None:
+            return {"pieces": stop}
+        last = start.get("tick", 0)
+        # Nothing passes for silence while there is something to read.
+        tick = max(last, self.tick()) if stop == known else last
+        if stop == start["pieces"] and tick == last:
+            return start
+        return {"pieces": stop, "known": known, "tick": tick}
 
     def partitions(
         self,
@@ -72,7 +90,7 @@ class PieceSource(DataSource):
     """All streams that are files.
 
     Its options are `pieces`, how many a batch may hold, and either `known`, how many there are in
-    all, or `sources`, `log` and `committed`, if there will be more.
+    all, or `sources`, `log`, `tick` and `committed`, if there will be more.
     """
 
     @classmethod
@@ -87,8 +105,10 @@ class PieceSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
         """Read the streams from where their log says."""
         known = self.options.get("known")
-        count = _looking(self.options) if known is None else lambda: int(known)
-        return PieceReader(count, int(self.options["pieces"]))
+        pieces = int(self.options["pieces"])
+        if known is not None:
+            return PieceReader(lambda: int(known), pieces)
+        return PieceReader(_looking(self.options), pieces, _ticking(self.options))
 
 
 def _looking(options: Mapping[str, str]) -> Callable[[], int]:
@@ -107,3 +127,18 @@ def _looking(options: Mapping[str, str]) -> Callable[[], int]:
         return log.count
 
     return count
+
+
+def _ticking(options: Mapping[str, str]) -> Callable[[], int]:
+    """What looks for which batch was asked for though there is nothing to read."""
+    from pathlib import Path  # noqa: PLC0415
+
+    path = Path(options["tick"])
+
+    def tick() -> int:
+        try:
+            return int(path.read_text())
+        except FileNotFoundError:
+            return 0
+
+    return tick
