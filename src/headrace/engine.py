@@ -17,9 +17,10 @@ from headrace.dialects.settings import duration
 from headrace.errors import SettingError, nearest
 from headrace.fitting import Fitting
 from headrace.functions.table import Functions
-from headrace.inline import LOG, Counters, InlineRunner, LateElement, RejectedElement, StreamFeed
+from headrace.inline import LOG, InlineRunner, LateElement, RejectedElement, StreamFeed
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.budget import Budget
+from headrace.kernel.counting import Counters
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
@@ -484,8 +485,8 @@ class Engine:
 
     @property
     def counters(self) -> Mapping[str, Counters]:
-        """How many elements of each stream have come, were late, or were rejected."""
-        came = {iri: Counters(*each.counts) for iri, each in self._came.items()}
+        """How many messages and elements of each stream have come, and what became of them."""
+        came = {iri: each.counters for iri, each in self._came.items()}
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
 

@@ -16,9 +16,9 @@ from headrace.deploying import setup_of, topics_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
-from headrace.inline import Counters
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.columns import GRAPH
+from headrace.kernel.counting import Counters, counted
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
@@ -394,10 +394,7 @@ def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: b
     return Outcome(
         sum(each.evaluations for each in states.values()),
         sum(each.failed for each in states.values()),
-        {
-            iri: Counters(each.elements, each.late, each.rejected)
-            for iri, each in last.streams.items()
-        },
+        {iri: each.counters for iri, each in last.streams.items()},
         {name: each.failure for name, each in states.items() if each.failure},
         reasons,
         ended,
@@ -420,16 +417,13 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
-    skipped = f", {_counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
-    yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
+    skipped = f", {counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
+    yield f"{counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
     late = rejected = 0
     for iri in job.streams:
         counters = outcome.counters.get(iri, Counters())
         late, rejected = late + counters.late, rejected + counters.rejected
-        yield (
-            f"<{iri}>: {_counted(counters.elements, 'element')}, {counters.late:,} late, "
-            f"{counters.rejected:,} rejected"
-        )
+        yield f"<{iri}>: {counters.text()}"
     if late:
         listed = "" if job.late else ", --late FILE lists them"
         yield f"late elements: a greater delay waits for them, as in --set delay=5s{listed}"
@@ -440,7 +434,3 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
         yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -309,7 +309,7 @@ def _without_statements(payload: Payload) -> DataError:
     if payload.form is Format.JSON_LD:
         return DataError(
             "there is no statement in it: plain JSON has none by itself; put an '@context' into it "
-            "that gives its names IRIs, such as {\"@vocab\": \"http://example.org/\"}"
+            'that gives its names IRIs, such as {"@vocab": "http://example.org/"}'
         )
     return DataError(
         f"there is no statement in it, although it is well-formed {payload.form.value}; "
