@@ -30,7 +30,7 @@ LAYERS = (
     {"sinks", "ingest"},
     {"pipeline"},
     {"inline", "spark", "schemas"},
-    {"store", "sources", "deploying", "fitting", "registered", "stream"},
+    {"acceptance", "store", "sources", "deploying", "fitting", "registered", "stream"},
     {"launching"},
     {"engine"},
     {"testing"},
