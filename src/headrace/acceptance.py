@@ -104,6 +104,10 @@ class Acceptance:
         self._rows: dict[str, int] = {}
         self._reasons: dict[str, list[str]] = {}
 
+    def begin(self, before: Manifest) -> None:
+        """Begin where an earlier run has ended."""
+        self._before = before
+
     @property
     def reasons(self) -> list[str]:
         """The first reasons for which something was rejected."""
@@ -162,8 +166,16 @@ class Acceptance:
 
     def errors(self) -> Iterator[str]:
         """Say why a run that has ended has failed."""
+        yield from self.all_rejected()
+        yield from self.unmet()
+
+    def all_rejected(self) -> Iterator[str]:
+        """Name the streams that were read, if nothing of any stream was accepted."""
         if self._is_all_rejected:
             yield from map(self._rejected, filter(self._has_only_rejections, self._counters))
+
+    def unmet(self) -> Iterator[str]:
+        """Say what the run had to achieve and has not."""
         yield from self.exceeded(ended=True)
         if self._demands.rows:
             if not any(each.messages for each in self._counters.values()):
@@ -180,7 +192,8 @@ class Acceptance:
             elif not counters.messages:
                 new = "new " if self._before is not None and self._before.batch >= 0 else ""
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
-                yield f"nothing {new}to read: stream <{iri}> has no {new}message in {named}"
+                found = f"no {new}message in {named}" if named else "no source"
+                yield f"nothing {new}to read: stream <{iri}> has {found}"
 
     @property
     def _is_all_rejected(self) -> bool:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from headrace.acceptance import Acceptance, Demands
 from headrace.background.config import ServiceConfig
-from headrace.deploying import setup_of, topics_of
+from headrace.declared_sources import check_sources
+from headrace.deploying import setup_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
@@ -36,7 +37,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
-from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
+from headrace.pipeline.streams import Declared, declared
 from headrace.pipeline.tables import unwritable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
@@ -389,19 +390,7 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
         format_of_path(path)
         if not path.is_file():
             raise SettingError(f"cannot read {path}: there is no such file")
-    for iri, given in sources.items():
-        if len({each.rule for each in given}) > 1:
-            raise SettingError(f"the sources of <{iri}> differ in where their times stand")
-        for each in given:
-            if each.kind == "file":
-                files_of(each.place, there=job.once)
-            elif each.kind == LOG and not Path(each.place).is_dir():
-                raise SettingError(f"there is no folder '{each.place}' with a log in it")
-            elif (each.kind == RATE or each.is_received) and job.once:
-                raise SettingError(f"'{each.place}' has no end: leave out --once")
-            elif each.kind == KAFKA and job.runner is RunnerKind.INLINE:
-                raise SettingError(f"'{each.place}' is read on Spark only: leave out --runner")
-    topics_of(sources)
+    check_sources(sources, once=job.once, inline=job.runner is RunnerKind.INLINE)
 
 
 def _outcome(last: Manifest, engine: Engine, acceptance: Acceptance, *, ended: bool) -> Outcome:
