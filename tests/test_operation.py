@@ -249,7 +249,7 @@ def test_on_a_terminal_a_line_changes_and_results_stay_apart(tmp_path: Path, col
     assert done.stdout.startswith("q at ")
     assert "/s in" not in done.stdout
     assert "\x1b[2K" in said  # a line was taken back
-    assert said.rstrip().endswith("<x:s>: 30 elements, 0 late, 0 rejected")
+    assert said.rstrip().endswith("; 30 messages, 30 accepted, 0 heartbeats, 0 rejected")
     assert bool(re.search(r"\x1b\[[\d;]*m", said)) == colour
 
 

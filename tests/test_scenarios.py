@@ -11,7 +11,8 @@ from typing import Final
 import pytest
 
 from headrace.errors import DataError, QueryError, SettingError
-from headrace.inline import Counters, LateElement, RejectedElement
+from headrace.inline import LateElement, RejectedElement
+from headrace.kernel.counting import Counters
 from headrace.rdf.elements import Element
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_DATE_TIME, XSD_INTEGER

@@ -244,6 +244,15 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     static_in_memory: Annotated[
         int, typer.Option(metavar="ROWS", help="Larger static tables are used on disk.", min=0)
     ] = 50_000_000,
+    max_rejected: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|N%", help="Fail if more of a stream is rejected; a live run ends then."
+        ),
+    ] = None,
+    fail_on_empty: Annotated[
+        bool, typer.Option("--fail-on-empty", help="Fail if a query has no rows, or no input.")
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
     ] = False,
@@ -257,6 +266,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
+    from headrace.acceptance import Demands, MostRejected  # noqa: PLC0415
     from headrace.launching import RunnerKind  # noqa: PLC0415
     from headrace.options import (  # noqa: PLC0415
         named_file,
@@ -291,6 +301,9 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             static_cache,
             round(static_cache_size * (1 << 30)),
             static_in_memory,
+            Demands(
+                None if max_rejected is None else MostRejected.parse(max_rejected), fail_on_empty
+            ),
         )
         shared = "-" in job.outs and sys.stdout.isatty()
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
@@ -303,7 +316,9 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             outcome = run_job(job, voice)
         for text in conclusion(outcome, job):
             typer.echo(text, err=True)
-    if outcome.stopped:
+        for error in outcome.errors:
+            typer.echo(f"error: {error}", err=True)
+    if outcome.stopped or outcome.errors:
         raise typer.Exit(FAILED_RUN)
 
 

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from headrace.acceptance import Acceptance, Demands, MostRejected
 from headrace.background.config import ServiceConfig
-from headrace.deploying import Refreshing, setup_of
+from headrace.declared_sources import Given, check_sources, given_sources
+from headrace.deploying import Refreshing
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
+from headrace.engine_runs import (
+    EngineParts,
+    RunFollower,
+    check_deployable,
+    check_read,
+    conclude,
+    conclude_files,
+    declared_sources,
+    files_by_stream,
+    run_deployed,
+)
 from headrace.errors import SettingError, nearest
 from headrace.fitting import Fitting
 from headrace.functions.table import Functions
-from headrace.inline import LOG, Counters, InlineRunner, LateElement, RejectedElement, StreamFeed
+from headrace.inline import LOG, InlineRunner, LateElement, RejectedElement, StreamFeed
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.budget import Budget
+from headrace.kernel.counting import Counters
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
-from headrace.kernel.overload import Paces, check_live
+from headrace.kernel.overload import check_live
 from headrace.kernel.reports import Report
 from headrace.kernel.step import Kernel, Results
-from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, runner_kind, work
-from headrace.pipeline.batches import Batches
+from headrace.launching import INTERVAL, Launch, RunnerKind, runner_kind
 from headrace.pipeline.deployment import open_deployment
-from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.parts import Allowed
-from headrace.pipeline.results import Told
-from headrace.pipeline.streams import declared
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
@@ -40,7 +48,7 @@ from headrace.registered import Query
 from headrace.results.evaluations import Evaluation
 from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
-from headrace.sources import files_named, interleaved
+from headrace.sources import interleaved
 from headrace.store import Store
 from headrace.stream import Stream, name_of, present
 
@@ -109,9 +117,10 @@ class Engine:
         self._runner: InlineRunner | None = None
         self._ended = False
         self._undelivered: deque[tuple[Query, Iterator[Evaluation]]] = deque()
-        self._at_work: Runner | None = None
+        self._followed: RunFollower | None = None
+        self._unread: list[Stream] = []
+        self._emitted = Counter[str]()
         self.alerts = Alerts(LOG.warning)
-        self._came: Mapping[str, StreamState] = {}
 
     # -- what is declared ------------------------------------------------------------------
 
@@ -121,7 +130,7 @@ class Engine:
         *,
         delay: str | None = None,
         idle: str | None = None,
-        source: str | Iterable[str] = (),
+        source: Given = (),
     ) -> Stream:
         """A stream by its IRI, declared if it is new.
 
@@ -133,9 +142,11 @@ class Engine:
             source: the file, folder or pattern that `run` reads it from, or several.
 
         Raises:
-            SettingError: it is no IRI, or is declared otherwise already, or cannot be idle here.
+            SettingError: it is no IRI, or is declared otherwise already, or cannot be idle here, or
+                its source is nothing that can be read.
         """
         iri = name_of(iri)
+        sources = given_sources(iri, source)
         if idle is not None and self._clock is None:
             raise SettingError("an idle time-out needs the clock of a live run: Engine(live=True)")
         if self._fitting.makes(iri):
@@ -146,9 +157,10 @@ class Engine:
                 iri,
                 None if delay is None else duration(delay),
                 None if idle is None else duration(idle),
-                (source,) if isinstance(source, str) else tuple(source),
+                sources,
             )
-        elif delay is not None or idle is not None or source:
+            self._unread += [self._streams[iri]] if sources else []
+        elif delay is not None or idle is not None or sources:
             raise SettingError(f"stream <{iri}> is declared already")
         return self._streams[iri]
 
@@ -300,11 +312,16 @@ class Engine:
         return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
-        """Make ready to run, and refuse a query that reads a stream which nobody has declared."""
+        """Make ready to run, and refuse a query that reads a stream which nobody has declared.
+
+        Raises:
+            SettingError: a stream is not declared, or a source of one cannot be read.
+        """
+        check_sources(declared_sources(self._streams.values()), once=not self.live, inline=None)
         for iri in self._streams:
             self.feed(iri)
 
-    def run(
+    def run(  # noqa: PLR0913 - each is a choice of its own
         self,
         *,
         once: bool,
@@ -312,6 +329,8 @@ class Engine:
         partitions: int = 1,
         master: str | None = None,
         progress: Callable[[str], None] | None = None,
+        max_rejected: str | int | None = None,
+        fail_on_empty: bool = False,
     ) -> None:
         """Read the sources of the streams, and report as windows close.
 
@@ -326,106 +345,83 @@ class Engine:
             partitions: in how many parts queries are evaluated that can be.
             master: the Spark to run on; one in this process if not given.
             progress: called now and then with how far it has come.
+            max_rejected: how much of each stream may be rejected, as in 10 or "5%".
+            fail_on_empty: whether every query has to give a row.
 
         Raises:
             SettingError: it cannot be run so, or a source cannot be read.
+            DataError: too much was rejected, or a query gave no rows.
         """
         if not any(stream.sources for stream in self._streams.values()):
             raise SettingError("no stream has a source to run from: stream(IRI, source='cars.tnq')")
+        most = None if max_rejected is None else MostRejected.parse(max_rejected)
+        demands, say = Demands(most, fail_on_empty), progress or (lambda _text: None)
         if runner is not None or self.checkpoint is not None:
             kind = runner_kind(runner or RunnerKind.INLINE)
             launch = Launch(kind, master, interval=None if once else INTERVAL)
-            self._run_deployed(launch, partitions, progress or (lambda _text: None))
+            self._run_deployed(launch, partitions, say, demands)
             return
         if not once:
             raise SettingError(
                 "a run that goes on needs a runner: run(once=False, runner='inline'), or 'spark'"
             )
-        sources = {
-            iri: [path for source in stream.sources for path in files_named(source)]
-            for iri, stream in self._streams.items()
-            if stream.sources
-        }
+        self._run_files(say, demands)
+
+    def _run_files(self, progress: Callable[[str], None], demands: Demands) -> None:
+        """Run over files in this process, and keep nothing."""
+        files = files_by_stream(self._streams.values())
         self.start()
-        feeds = {iri: self.feed(iri) for iri in sources}
-        for feed, piece in interleaved(sources, feeds):
+        feeds = {iri: self.feed(iri) for iri in files}
+        before, known = self.counters, len(self.rejected)
+        self._unread = []
+        for feed, piece in interleaved(files, feeds):
             piece.push(self.runner, feed)
             self.step()
-            if progress is not None:
-                progress(f"{sum(each.elements for each in feeds.values()):,} elements")
+            progress(f"{sum(each.elements for each in feeds.values()):,} elements")
         self.finish()
+        came = {iri: counters.since(before[iri]) for iri, counters in self.counters.items()}
+        rows = {name: self._emitted[name] for name in self._queries}
+        acceptance = Acceptance({iri: self._streams[iri].sources for iri in files}, demands)
+        conclude_files(acceptance, came, rows, self.rejected[known:])
 
     def _run_deployed(
-        self, launch: Launch, partitions: int, progress: Callable[[str], None]
+        self, launch: Launch, partitions: int, progress: Callable[[str], None], demands: Demands
     ) -> None:
         """Run with what is kept in a checkpoint, which is a temporary one if there is none."""
-        sources = {iri: list(map(declared, each.sources)) for iri, each in self._streams.items()}
-        self._check_deployable(launch)
-        plans, paces = self.plans(), Paces()
-
-        def tell(manifest: Manifest, told: Told) -> None:
-            self._came = manifest.streams
-            self.alerts.hear(told.contracts)
-            for name, state in manifest.queries.items():
-                if name in self._queries:
-                    self._queries[name].error = state.failure
-            known = {name: state.pace for name, state in manifest.queries.items()}
-            for warning in paces.changes(plans if self.live else (), known):
-                LOG.warning(warning)
-            progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
-
-        with ExitStack() as stack:
-            folder = self.checkpoint or stack.enter_context(TemporaryDirectory(prefix="headrace-"))
-            deployment = stack.enter_context(
-                open_deployment(Path(folder), self.static.dictionary.seed)
-            )
-            around = self.refreshing()
-            sink = ReportSink(self._deliver)
-            setup = setup_of(
-                deployment,
-                plans,
-                sources,
-                around,
-                sinks={"engine": sink},
-                clock=self._clock,
-                live=self.live,
-                partitions=partitions,
-                tables=self.entailing.tables(),
-                idles={
-                    iri: each.idle for iri, each in self._streams.items() if each.idle is not None
-                },
-                allowed=Allowed(
-                    deployment.seed,
-                    functions=self.static.functions,
-                    rows=self._max_rows,
-                    seconds=self._timeout,
-                ),
-            )
-            batches = Batches(deployment, setup, tell)
-            work(launch, batches, sources, self._begin, progress, progress)
-        self._at_work = None
-        self._ended = True
-        for query in self._queries.values():
-            query.end()
-
-    def _begin(self, runner: Runner) -> None:
-        self._at_work = runner
-
-    def _check_deployable(self, launch: Launch) -> None:
-        if self._runner is not None:
-            raise SettingError("elements were pushed, and this run reads from sources: do either")
-        if self.live is (launch.interval is None):
-            raise SettingError(
-                "Engine(live=True) is for a run that goes on, run(once=False), and for no other"
-            )
+        streams = self._streams.values()
+        sources = check_deployable(launch, streams, self.live, self._runner is not None)
+        plans = self.plans()
+        parts = EngineParts(
+            plans,
+            self.refreshing(),
+            self.entailing.tables(),
+            ReportSink(self._deliver),
+            Allowed(
+                self.static.dictionary.seed,
+                functions=self.static.functions,
+                rows=self._max_rows,
+                seconds=self._timeout,
+            ),
+            self._clock,
+            partitions,
+            {each.iri: each.idle for each in streams if each.idle is not None},
+        )
+        acceptance = Acceptance({each.iri: each.sources for each in streams}, demands)
+        keeping_up = plans if self.live else ()
+        follower = RunFollower(self._queries, keeping_up, self.alerts, acceptance, progress)
+        self._followed = follower
+        run_deployed(launch, parts, self.checkpoint, sources, follower)
+        self._end()
+        conclude(acceptance)
 
     def stop(self) -> None:
         """End a run that goes on, after the batch that it is working on."""
-        if self._at_work is not None:
-            self._at_work.stop()
+        if self._followed is not None and self._followed.runner is not None:
+            self._followed.runner.stop()
 
     def step(self) -> None:
-        """Evaluate what is due after all that has been pushed."""
+        """Evaluate what is due after all that has been pushed; sources are read by `run` only."""
+        check_read(self._unread, self.counters, "step")
         self._refresh()
         results = self.runner.step()
         with self.runner.watch.stage("deliver"):
@@ -443,11 +439,16 @@ class Engine:
 
     def finish(self) -> None:
         """End the input: evaluate every instant whose windows hold an element."""
+        check_read(self._unread, self.counters, "finish")
         if self.live:
             self.step()  # what is empty is reported up to the watermark
         self._refresh()
         self._ended = True
         self._publish(self.runner.finish())
+        self._end()
+
+    def _end(self) -> None:
+        self._ended = True
         for query in self._queries.values():
             query.end()
 
@@ -458,6 +459,7 @@ class Engine:
 
     def _deliver(self, reports: Sequence[Report]) -> None:
         for report in reports:
+            self._emitted[report.query] += report.rows.height
             query = self._queries[report.query]
             self._undelivered.append((query, evaluations(report, query.parsed.query.form)))
         # One by one: many wake up the garbage collector. If a callback raises, the others wait.
@@ -470,7 +472,6 @@ class Engine:
                 query.report(evaluation)
 
     # -- what has become of it ---------------------------------------------------------------
-
     @property
     def queries(self) -> Mapping[str, Query]:
         """The registered queries by their names."""
@@ -484,8 +485,8 @@ class Engine:
 
     @property
     def counters(self) -> Mapping[str, Counters]:
-        """How many elements of each stream have come, were late, or were rejected."""
-        came = {iri: Counters(*each.counts) for iri, each in self._came.items()}
+        """How many messages and elements of each stream have come, and what became of them."""
+        came = {} if self._followed is None else self._followed.counters
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
 

@@ -22,6 +22,7 @@ from headrace.kernel.columns import (
     STATEMENT,
     TIME,
 )
+from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
@@ -63,20 +64,6 @@ class RejectedElement:
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
-    """How many elements of a stream have come, and what has become of them."""
-
-    elements: int = 0
-    late: int = 0
-    rejected: int = 0
-
-    @property
-    def used(self) -> int:
-        """Those that missed nothing."""
-        return self.elements - self.late - self.rejected
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
     """Where some bytes of a stream stand.
 
@@ -115,9 +102,7 @@ class StreamFeed:
         high: the greatest event time so far.
         size: how many bytes have been read; elements in them are told apart by where they begin.
         lines: how many lines there were in them.
-        elements: how many elements have come.
-        rejected: how many of them could not be taken.
-        late: how many missed a window.
+        counters: how many messages and elements have come, and what became of them.
     """
 
     stream: Iri
@@ -135,9 +120,7 @@ class StreamFeed:
     high: int | None = None
     size: int = 0
     lines: int = 0
-    elements: int = 0
-    rejected: int = 0
-    late: int = 0
+    counters: Counters = field(default_factory=Counters)
     pending: list[pl.DataFrame] = field(default_factory=list)
 
     def waits(self) -> bool:
@@ -145,9 +128,9 @@ class StreamFeed:
         return bool(self.pending)
 
     @property
-    def counters(self) -> Counters:
-        """What has become of its elements."""
-        return Counters(self.elements, self.late, self.rejected)
+    def elements(self) -> int:
+        """How many elements have come."""
+        return self.counters.elements
 
     @property
     def _prefix(self) -> str:
@@ -165,20 +148,27 @@ class StreamFeed:
 
     def push(self, element: Element, position: int) -> None:
         """Take an element, or a heartbeat."""
-        self.elements += not element.is_heartbeat
         problem = self._gate.reason(element.time, self.high)
         if problem is not None:
-            self.refuse(element, problem)
+            self._refuse_pushed(element, problem)
             return
         if not element.is_heartbeat:
             try:
                 statements = [self._encoded(quad) for quad in element.quads]
             except DataError as error:
-                self.refuse(element, str(error))
+                self._refuse_pushed(element, str(error))
                 return
             rows = [(position, element.time, self.high, *ids) for ids in statements]
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
         self.high = element.time if self.high is None else max(self.high, element.time)
+        beat = element.is_heartbeat
+        self.counters += Counters(elements=not beat, messages=1, heartbeats=beat)
+
+    def _refuse_pushed(self, element: Element, reason: str) -> None:
+        """Take note of a message that is one element, or a heartbeat, and cannot be taken."""
+        number = int(not element.is_heartbeat)
+        self.counters += Counters(number, 0, number, 1, 0, 1)
+        self.refuse(element, reason)
 
     def push_data(
         self,
@@ -196,6 +186,7 @@ class StreamFeed:
             at: where in which file they stand.
         """
         place = at or Place(self.stream.value, 0, self.size, self.lines + 1)
+        problems = list[DataError]()
         read = read_stream(
             data,
             form,
@@ -207,19 +198,20 @@ class StreamFeed:
             first_byte=offset(place.file, place.byte),
             first_line=place.line,
             options=place.options,
-            on_error=self.unreadable,
+            on_error=problems.append,
         )
         if at is None:
             self.size += len(data)
             self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-        self.push_columns(read, position)
+        for problem in problems:
+            self.refuse(None, str(problem))
+        self.push_columns(read, position, len(problems))
         return read.elements.height
 
-    def push_columns(self, read: TimedColumns, position: int) -> None:
-        """Take elements that have been read to columns."""
+    def push_columns(self, read: TimedColumns, position: int, problems: int = 0) -> None:
+        """Take elements that have been read to columns, with so many problems."""
         times = read.elements[TIME].to_numpy()
         sizes = read.elements[_SIZE].to_numpy()
-        self.elements += int(np.count_nonzero(sizes))
         if isinstance(read.told, pl.DataFrame):
             self.dictionary.learn(read.told)
         else:
@@ -228,6 +220,13 @@ class StreamFeed:
         taken, highs = gate.passed(times, self.high)
         if not taken.all():
             self._refuse_all(read, taken, highs, gate)
+        self.counters += counters_of(
+            sizes,
+            messages=None if read.messages is None else read.messages.to_numpy(),
+            taken=taken,
+            unread=read.unread,
+            problems=problems,
+        )
         places = read.statements[POSITION].to_numpy()
         high = pl.Series(HIGH, highs[places], dtype=pl.Int64)
         if highs.size and int(highs[0]) == NEVER:  # the first of its stream has none before it
@@ -241,14 +240,8 @@ class StreamFeed:
             self.high = latest if self.high is None else max(self.high, latest)
 
     def refuse(self, element: Element | None, reason: str) -> None:
-        """Take note of an element that cannot be taken."""
-        self.rejected += element is None or not element.is_heartbeat
+        """Report an element that cannot be taken; none if it cannot even be read."""
         self.reject(RejectedElement(self.stream.value, element, reason))
-
-    def unreadable(self, error: DataError) -> None:
-        """Take note of an element that cannot be read."""
-        self.elements += 1
-        self.refuse(None, str(error))
 
     def _add(self, statements: pl.DataFrame) -> None:
         if self.asserts_quoted:
@@ -457,8 +450,8 @@ class InlineRunner:
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:
+                feed.counters = feed.counters.with_late(len(results.late_positions[stream]))
                 as_came = stated(statements, self.kernel.logs[stream].elements)
                 elements = [element for _, element in feed.decoded(as_came)]
-                feed.late += len(elements)
                 self.late += [LateElement(stream.value, element) for element in elements]
         return results

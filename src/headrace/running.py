@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
+from headrace.acceptance import Acceptance, Demands
 from headrace.background.config import ServiceConfig
-from headrace.deploying import setup_of, topics_of
+from headrace.declared_sources import check_sources
+from headrace.deploying import setup_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
-from headrace.inline import Counters
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.columns import GRAPH
+from headrace.kernel.counting import Counters, counted
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
@@ -35,7 +37,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
-from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, files_of
+from headrace.pipeline.streams import Declared, declared
 from headrace.pipeline.tables import unwritable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
@@ -71,6 +73,7 @@ class Job:
             given.
         static_bytes: how much of it.
         static_in_memory: static tables of more rows than these are looked up on disk.
+        demands: what the run has to achieve, so that it has not failed.
     """
 
     queries: Sequence[Parsed]
@@ -94,6 +97,7 @@ class Job:
     static_cache: Path | None = None
     static_bytes: int = MOST_BYTES
     static_in_memory: int = MOST_IN_MEMORY
+    demands: Demands = field(default_factory=Demands)
 
     def cache(self, own: Path) -> Cache:
         """Where static data are kept, if not in a folder of the run's own."""
@@ -118,6 +122,7 @@ class Outcome:
         reasons: why the first elements could not be taken, in this run.
         ended: whether it ended by itself: not if it was stopped.
         skipped: how many due instants were skipped.
+        errors: why it has failed, apart from queries that stopped.
     """
 
     evaluations: int
@@ -127,6 +132,7 @@ class Outcome:
     reasons: Sequence[str] = ()
     ended: bool = True
     skipped: int = 0
+    errors: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +152,6 @@ class Voice:
     tell: Tell = lambda _manifest, _told: None
     watch: Watch = lambda _figures: None
     phase: Callable[[str], None] = lambda _text: None
-
-
-_SHOWN: Final = 3
 
 
 def run_job(job: Job, voice: Voice) -> Outcome:
@@ -179,18 +182,23 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
-        hearing.at_work = True
+        hearing.acceptance = acceptance = Acceptance(job.streams, job.demands, batches.last())
         for note in (*engine.static.schemas.notes, *batches.notes):
             voice.note(note)
 
         def ready(runner: Runner) -> None:
+            if not job.once:
+                hearing.stop = runner.stop
             static.encode, static.tasks = runner.encode, runner.tasks
             for note in notes(job, static):
                 voice.note(note)
 
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
-    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped)
+        acceptance.take_manifest(last)
+        for note in acceptance.notes():
+            voice.note(note)
+    return _outcome(last, engine, acceptance, ended=last.final or not stopped)
 
 
 class _Hearing:
@@ -199,8 +207,8 @@ class _Hearing:
     def __init__(
         self, layout: Layout, voice: Voice, watchers: Sequence[Watch], plans: Sequence[Plan]
     ) -> None:
-        self.at_work = False  # what is told before is of an earlier run
-        self.reasons: list[str] = []
+        self.acceptance: Acceptance | None = None  # what is told before is of an earlier run
+        self.stop: Callable[[], None] | None = None
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
         self._plans = plans
@@ -209,17 +217,25 @@ class _Hearing:
         self._watchers = [*watchers, voice.watch]
 
     def __call__(self, manifest: Manifest, told: Told) -> None:
-        more = _SHOWN - len(self.reasons)
-        self.reasons += told.rejected["reason"].head(more).to_list() if more else []
+        if self.acceptance is not None:
+            self._judge(self.acceptance, manifest, told)
         paces = {name: state.pace for name, state in manifest.queries.items()}
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
         self._voice.tell(manifest, told)
-        now = told if self.at_work else replace(told, spent={}, rerouted={})
+        now = told if self.acceptance else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
         for watch in self._watchers:
             watch(figures)
+
+    def _judge(self, acceptance: Acceptance, manifest: Manifest, told: Told) -> None:
+        """End a live run of which too much is rejected."""
+        acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
+        acceptance.take_manifest(manifest)
+        if self.stop is not None and any(acceptance.exceeded(ended=False)):
+            # Not here: the runner waits for the batch that has just called.
+            threading.Thread(target=self.stop, name="end the run", daemon=True).start()
 
 
 @contextmanager
@@ -374,34 +390,20 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
         format_of_path(path)
         if not path.is_file():
             raise SettingError(f"cannot read {path}: there is no such file")
-    for iri, given in sources.items():
-        if len({each.rule for each in given}) > 1:
-            raise SettingError(f"the sources of <{iri}> differ in where their times stand")
-        for each in given:
-            if each.kind == "file":
-                files_of(each.place, there=job.once)
-            elif each.kind == LOG and not Path(each.place).is_dir():
-                raise SettingError(f"there is no folder '{each.place}' with a log in it")
-            elif (each.kind == RATE or each.is_received) and job.once:
-                raise SettingError(f"'{each.place}' has no end: leave out --once")
-            elif each.kind == KAFKA and job.runner is RunnerKind.INLINE:
-                raise SettingError(f"'{each.place}' is read on Spark only: leave out --runner")
-    topics_of(sources)
+    check_sources(sources, once=job.once, inline=job.runner is RunnerKind.INLINE)
 
 
-def _outcome(last: Manifest, engine: Engine, reasons: Sequence[str], *, ended: bool) -> Outcome:
+def _outcome(last: Manifest, engine: Engine, acceptance: Acceptance, *, ended: bool) -> Outcome:
     states = {name: last.queries[name] for name in engine.queries if name in last.queries}
     return Outcome(
         sum(each.evaluations for each in states.values()),
         sum(each.failed for each in states.values()),
-        {
-            iri: Counters(each.elements, each.late, each.rejected)
-            for iri, each in last.streams.items()
-        },
+        {iri: each.counters for iri, each in last.streams.items()},
         {name: each.failure for name, each in states.items() if each.failure},
-        reasons,
+        acceptance.reasons,
         ended,
         sum(each.skipped for each in states.values()),
+        list(acceptance.errors()),
     )
 
 
@@ -420,27 +422,21 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
-    skipped = f", {_counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
-    yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
+    skipped = f", {counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
+    yield f"{counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
     late = rejected = 0
     for iri in job.streams:
         counters = outcome.counters.get(iri, Counters())
         late, rejected = late + counters.late, rejected + counters.rejected
-        yield (
-            f"<{iri}>: {_counted(counters.elements, 'element')}, {counters.late:,} late, "
-            f"{counters.rejected:,} rejected"
-        )
+        yield f"<{iri}>: {counters.text()}"
     if late:
         listed = "" if job.late else ", --late FILE lists them"
         yield f"late elements: a greater delay waits for them, as in --set delay=5s{listed}"
     for reason in outcome.reasons:
-        yield f"rejected: {reason}"
+        if not any(reason in error for error in outcome.errors):  # else it is said with that
+            yield f"rejected: {reason}"
     more = rejected - len(outcome.reasons)
     if more and outcome.reasons:
         yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

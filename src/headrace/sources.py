@@ -37,7 +37,10 @@ def files_named(source: str) -> list[Path]:
     """
     found = declared(source)
     if found.kind != "file":
-        raise SettingError(f"in this process streams are read from files, not from '{source}'")
+        raise SettingError(
+            f"without a runner streams are read from files, not from '{source}'; say run(once=True,"
+            " runner='inline'), or 'spark'"
+        )
     return files_of(found.place)
 
 

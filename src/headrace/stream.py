@@ -33,6 +33,8 @@ def name_of(text: str) -> str:
     Raises:
         SettingError: it is none.
     """
+    if not isinstance(text, str):  # a program may give anything
+        raise SettingError(f"expected the IRI of a stream as text, found {text!r}")
     iri = text.removeprefix("<").removesuffix(">")
     if not iri or not is_well_formed(iri):
         raise SettingError(f"expected the IRI of a stream, found '{text}'")

@@ -8,7 +8,8 @@ from functools import partial
 
 from headrace.engine import Engine
 from headrace.errors import DataError
-from headrace.inline import Counters, LateElement, RejectedElement
+from headrace.inline import LateElement, RejectedElement
+from headrace.kernel.counting import Counters
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope

@@ -334,7 +334,11 @@ def _annotated(random: Random, block: str) -> tuple[str, str]:
     shown = random.choice(["?x ?y ?m", "?y ?m", "?m", "DISTINCT ?y ?m"])
     calls = [("COUNT", "*"), ("COUNT(?y)", "?y"), ("MAX(STR(?y))", "STR(?y)")]
     if "SELECT" not in block:
-        calls += [("COUNT(?z)", "?z"), ("MAX(STR(?z))", "STR(?z)"), ("SUM(STRLEN(STR(?z)))", "STRLEN(STR(?z))")]
+        calls += [
+            ("COUNT(?z)", "?z"),
+            ("MAX(STR(?z))", "STR(?z)"),
+            ("SUM(STRLEN(STR(?z)))", "STRLEN(STR(?z))"),
+        ]
     call, said = random.choice(calls)
     name = call.partition("(")[0]
     test = f" FILTER(?m > {repr('http://x/t1') if name == 'MAX' else '1'})"
@@ -354,7 +358,9 @@ def _query(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
         case "distinct":
             return f"SELECT DISTINCT {shown} WHERE {{ {block} }}"
         case "first":
-            return f"SELECT DISTINCT ?x WHERE {{ {block} }} ORDER BY ?x LIMIT {random.randint(1, 3)}"
+            return (
+                f"SELECT DISTINCT ?x WHERE {{ {block} }} ORDER BY ?x LIMIT {random.randint(1, 3)}"
+            )
         case "ask":
             return f"ASK WHERE {{ {block} }}"
         case "made":

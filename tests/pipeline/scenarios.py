@@ -13,7 +13,7 @@ from headrace.deploying import setup_of, version_of
 from headrace.dialects import parse
 from headrace.engine import Engine
 from headrace.errors import DataError
-from headrace.inline import Counters, LateElement, RejectedElement
+from headrace.inline import LateElement, RejectedElement
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.reports import Report
 from headrace.pipeline.batches import Batches
@@ -211,11 +211,7 @@ class Deployed:
                 for stream, reason, time, quads, _ in told.rejected.iter_rows()
                 if stream in names
             ],
-            {
-                names[iri]: Counters(state.elements, state.late, state.rejected)
-                for iri, state in last.streams.items()
-                if iri in names
-            },
+            {names[iri]: state.counters for iri, state in last.streams.items() if iri in names},
             {
                 names[name]: state.failure
                 for name, state in last.queries.items()

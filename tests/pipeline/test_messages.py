@@ -86,13 +86,17 @@ def test_what_cannot_be_read_is_told_with_its_place(decoding: Decoding) -> None:
         (2, 9, b"<x:a> <x:b> <x:c> .", None),
     )
     [pane] = decode_messages(rows, TOPIC, decoding)
-    assert (pane.counted, pane.rejected) == (1, 3)
+    assert (pane.counted, pane.rejected) == (1, 4)
+    assert (pane.messages, pane.unread) == (5, 4)
     names = load(pane, decoding).problems["name"].to_list()
-    assert sorted(names) == ["t/2@5", "t/2@7", "t/2@8"]
+    assert sorted(names) == ["t/2@5", "t/2@6", "t/2@7", "t/2@8"]
 
 
-def test_tombstones_alone_are_nothing(decoding: Decoding) -> None:
-    assert decode_messages(messages((0, 1, None, None)), TOPIC, decoding) == []
+def test_tombstones_are_rejected(decoding: Decoding) -> None:
+    [pane] = decode_messages(messages((0, 1, None, None)), TOPIC, decoding)
+    assert (pane.elements, pane.messages, pane.unread) == (0, 1, 1)
+    [problem] = load(pane, decoding).problems["problem"].to_list()
+    assert problem == "it has no value, and a stream has nothing that it could delete"
 
 
 def test_a_source_says_how_its_messages_are_written() -> None:

@@ -147,12 +147,12 @@ def test_without_data_it_is_a_heartbeat_and_what_cannot_be_read_is_none() -> Non
         1000,
         2000,
         3000,
-        4000,
         5000,
         5500,
     ]
-    assert said(found)[6:] == [(7000, ["<x:a> <x:b> <x:c>"])]
+    assert said(found)[5:] == [(7000, ["<x:a> <x:b> <x:c>"])]
     assert [str(each).split(": ")[:2] for each in problems] == [
+        ["s:4", "in its data"],
         ["s:7", "in its data at 1:1"],
         ["s:8", "in its data at 1:1"],
     ]
@@ -263,7 +263,8 @@ def test_problems_of_json_ld_are_where_they_are_in_the_line() -> None:
     assert problem.startswith("s:2")
     assert problem.split(": ", 1)[1] == expected.split(": ", 1)[1]
     for spaced in (b'{"time":1,"@graph":[]}', b' { "@graph" : [ ] , "time" : 1 } '):
-        assert said(read_stream(spaced, Format.NDJSON)) == [(1000, [])]
+        [empty] = told(spaced)
+        assert "there is no statement in it: plain JSON has none" in empty
 
 
 # -- results of queries --------------------------------------------------------------------
@@ -411,10 +412,48 @@ def test_what_an_ingest_log_received_has_the_time_at_which_it_did() -> None:
     assert [time for time, _ in said(found)] == [5, 9, 9, 6, 1000]
 
 
-def test_nothing_is_a_heartbeat_if_the_source_has_a_time() -> None:
-    for form in (Format.N_QUADS, Format.TURTLE):
-        assert said(read_stream(b"# a", form, rule=SOURCE_TIME, source_time=9)) == [(9, [])]
-        assert said(read_stream(b"# a", form)) == []
+def test_an_empty_message_is_a_heartbeat_if_the_source_has_a_time() -> None:
+    def read_one(data: bytes, rule: TimeRule) -> TimedColumns:
+        message = Message(data, Format.TURTLE, 9, "t/0@1", "0-1")
+        return read_messages([message], rule=rule, on_error=problems.append)
+
+    problems = list[DataError]()
+    assert said(read_one(b"", SOURCE_TIME)) == [(9, [])]
+    assert not problems
+    for data, rule in ((b"", SAID_TIME), (b"# a", SAID_TIME), (b"# a", SOURCE_TIME)):
+        found = read_one(data, rule)
+        assert (said(found), found.unread) == ([], 1)
+    assert [str(each).split(":")[0] for each in problems] == ["t/0@1"] * 3
+
+
+@pytest.mark.parametrize("form", [Format.N_QUADS, Format.TURTLE, Format.TRIG, Format.JSON_LD])
+@pytest.mark.parametrize("rule", [SAID_TIME, SOURCE_TIME])
+def test_a_document_without_statements_is_unread(form: Format, rule: TimeRule) -> None:
+    data = b"{}" if form is Format.JSON_LD else b"# a"
+    for each, said_of_it in ((data, "there is no statement in it"), (b"", "it is empty")):
+        problems = list[DataError]()
+        found = read_stream(each, form, rule=rule, source_time=9, on_error=problems.append)
+        assert (said(found), found.unread, len(problems)) == ([], 1, 1)
+        assert said_of_it in problems[0].problem or form is Format.JSON_LD
+
+
+def test_messages_are_lines_and_documents() -> None:
+    at = "<http://www.w3.org/ns/prov#generatedAtTime>"
+    two = f'<x:g> {at} "1" . <x:h> {at} "2" . <x:g> {{ {S} }} <x:h> {{ {S} }} <x:i> {{ {S} }}'
+    data = ndjson(
+        {"received": 1, "type": "application/trig", "data": two},
+        {"time": 1, "data": S},
+        {"received": 1, "type": "application/vnd.headrace.timed-n-quads", "data": f"1\t{S}\n2\n3"},
+        {"time": 1, "type": "application/ld+json", "data": '{"a": 1}'},
+        {"time": 3},
+        {"a": 3},
+    )
+    problems = list[DataError]()
+    found = read_stream(data, Format.NDJSON, on_error=problems.append)
+    assert found.messages is not None
+    assert found.messages.to_list() == [0, 0, 1, 2, 3, 4, 5]
+    assert found.elements["size"].to_list() == [2, 2, 1, 1, 0, 0, 0]
+    assert (found.unread, len(problems)) == (2, 3)
 
 
 def test_timed_lines_are_read_as_columns() -> None:

@@ -347,7 +347,7 @@ def _of_last(states: Sequence[State]) -> Finding:
 
 def _of_stream(iri: str, state: StreamState) -> Finding:
     reached = "nowhere yet" if state.high is None else iso_text(state.high)
-    counted = f"{state.elements:,} elements, {state.late:,} late, {state.rejected:,} rejected"
+    counted = state.counters.text()
     return Finding("stream", Status.OK, f"<{iri}> has reached {reached}: {counted}")
 
 

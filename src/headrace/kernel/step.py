@@ -107,6 +107,7 @@ class Kernel:
         self._apart = False
         self._tables: list[Parameters] = []
         self._most: dict[Shape, int] = {}
+        self._known_late: dict[Iri, Times] = {}
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -225,13 +226,26 @@ class Kernel:
             failed |= {each.plan.name: each.failure for each in parts if each.failure is not None}
             self._derive(query, told, new, ended)
         self.queries = self._order.sorted(at_work)
-        positions = {stream: np.unique(np.concatenate(found)) for stream, found in late.items()}
+        positions = {stream: self._newly_late(stream, found) for stream, found in late.items()}
         missed = {
             stream: self.logs[stream].statements.filter(pl.col(POSITION).is_in(found.tolist()))
             for stream, found in positions.items()
         }
         in_order = tuple(sorted(reports, key=self._order.of_report))
         return Results(in_order, missed, failed, positions)
+
+    def _newly_late(self, stream: Iri, found: Sequence[Times]) -> Times:
+        """Leave out what another query has found late before.
+
+        A query whose origin is the first element judges elements when that is known.
+        """
+        every = np.unique(np.concatenate(found))
+        if any(query.waits for query in self.queries):
+            known = self._known_late.get(stream, every[:0])
+            self._known_late[stream] = np.union1d(known, every)
+            return np.setdiff1d(every, known)
+        known = self._known_late.pop(stream, every[:0])
+        return np.setdiff1d(every, known)
 
     def _evaluated(
         self, query: Standing, ended: bool

@@ -25,6 +25,7 @@ from headrace.pipeline.panes import (
     ELEMENTS,
     ENTAILED,
     FILES,
+    MESSAGE,
     PLACE,
     PROBLEMS,
     SIZE,
@@ -127,7 +128,7 @@ def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> 
         DataError: the file has become shorter since the piece was found, or is gone.
     """
     data = piece.content()
-    columns, kept = columns_of(piece, data, decoding)
+    columns, kept, unread = _read_columns(piece, data, decoding)
     name = file_name(piece.ordinal)
     if keep is not None:
         keep(name, columns)
@@ -149,9 +150,16 @@ def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> 
             piece=piece,
             source=xxhash.xxh3_64_hexdigest(data),
             least=columns.elements[TIME].min(),  # type: ignore[arg-type]  # a time, or none
+            messages=messages_in(columns.elements) + unread,
+            unread=unread,
         ),
         decoding,
     )
+
+
+def messages_in(elements: pl.DataFrame) -> int:
+    """Count the messages that some elements and heartbeats are of."""
+    return elements[MESSAGE].n_unique() if MESSAGE in elements.columns else elements.height
 
 
 def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
@@ -162,8 +170,13 @@ def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
     return replace(pane, checksum=checksum)
 
 
-def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, bool]:
-    """What the bytes of a piece say, and whether all of it."""
+def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> Columns:
+    """What the bytes of a piece say."""
+    return _read_columns(piece, data, decoding)[0]
+
+
+def _read_columns(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, bool, int]:
+    """Read a piece: its columns, whether they are all of it, and how many messages are unread."""
     problems: list[DataError] = []
     in_lines = piece.form in (Format.TIMED_N_QUADS, Format.NDJSON)
     read = read_stream(
@@ -181,7 +194,7 @@ def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, 
     )
     lines = data.split(b"\n") if problems and in_lines else []
     texts = [_line(lines, each.line) for each in problems]
-    return shaped(read, list(zip(problems, texts, strict=True)), decoding)
+    return *shaped(read, list(zip(problems, texts, strict=True)), decoding), read.unread
 
 
 def _line(lines: Sequence[bytes], number: int | None) -> bytes | None:
@@ -233,9 +246,10 @@ def shaped(
     bad = [
         (each.name, each.line, each.column, each.problem, _shown(text)) for each, text in problems
     ]
+    owners = [] if read.messages is None else [read.messages.alias(MESSAGE)]
     return (
         Columns(
-            pl.DataFrame([elements[name] for name in ELEMENTS]),
+            pl.DataFrame([*(elements[name] for name in ELEMENTS), *owners]),
             statements,
             valued,
             pl.DataFrame(bad, schema=PROBLEMS, orient="row"),
@@ -305,4 +319,4 @@ def remade(pane: Pane, decoding: Decoding) -> Columns:
         raise missing(str(error), pane) from error
     if xxhash.xxh3_64_hexdigest(data) != pane.source:
         raise missing(f"{pane.piece.path} has changed since it was read", pane)
-    return columns_of(pane.piece, data, decoding)[0]
+    return columns_of(pane.piece, data, decoding)

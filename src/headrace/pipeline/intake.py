@@ -12,11 +12,12 @@ import polars as pl
 from headrace.errors import DataError
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
+from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
 from headrace.kernel.step import Arrivals
 from headrace.pipeline.manifest import StreamState
-from headrace.pipeline.panes import ENTAILED, PLACE, SIZE, Columns, Pane, arrivals
+from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
 
 _MOST_FILES: Final = 64
@@ -94,14 +95,26 @@ def _advanced(state: StreamState, pane: Pane, columns: Columns) -> StreamState:
     lines = dict(state.lines)
     if pane.piece is not None:  # the last file read is the last one remembered
         lines[pane.piece.path] = lines.pop(pane.piece.path, 0) + pane.lines
-    sizes = columns.elements[SIZE]
-    refused = sum(1 for place in pane.refused if sizes[place] > 0)
     return replace(
-        state,
+        state.counting(_counters(pane, columns.elements)),
         highs={**state.highs, pane.partition: max(known, default=None)},
-        elements=state.elements + pane.counted + pane.rejected,
-        rejected=state.rejected + pane.rejected + refused,
         lines=dict(list(lines.items())[-_MOST_FILES:]),
+    )
+
+
+def _counters(pane: Pane, elements: pl.DataFrame) -> Counters:
+    """Count what a pane holds, and what of it is taken."""
+    if not pane.refused:
+        rejected, beats = pane.rejected, pane.elements - pane.counted
+        return Counters(pane.counted + rejected, 0, rejected, pane.messages, beats, pane.unread)
+    taken = np.ones(elements.height, np.bool_)
+    taken[list(pane.refused)] = False
+    return counters_of(
+        elements[SIZE].to_numpy(),
+        messages=elements[MESSAGE].to_numpy() if MESSAGE in elements.columns else None,
+        taken=taken,
+        unread=pane.unread,
+        problems=pane.rejected,
     )
 
 

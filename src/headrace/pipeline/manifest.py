@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
@@ -37,6 +38,9 @@ class StreamState:
         rejected: how many could not be taken.
         lines: how many lines of the files that were read last have been read.
         idle: the parts that were silent for too long, and how far they were moved on.
+        messages: how many messages have come.
+        heartbeats: how many of them were heartbeats.
+        rejected_messages: how many of them could not be taken.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -45,6 +49,9 @@ class StreamState:
     rejected: int = 0
     lines: Mapping[str, int] = field(default_factory=dict)
     idle: Mapping[str, int] = field(default_factory=dict)
+    messages: int = 0
+    heartbeats: int = 0
+    rejected_messages: int = 0
 
     @property
     def high(self) -> int | None:
@@ -53,9 +60,20 @@ class StreamState:
         return min(known) if known and len(known) == len(self.highs) else None
 
     @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many elements have come, were late, and were rejected."""
-        return self.elements, self.late, self.rejected
+    def counters(self) -> Counters:
+        """How many messages and elements have come, and what became of them."""
+        return Counters(
+            self.elements,
+            self.late,
+            self.rejected,
+            self.messages,
+            self.heartbeats,
+            self.rejected_messages,
+        )
+
+    def counting(self, more: Counters) -> StreamState:
+        """Add to its counters."""
+        return replace(self, **asdict(self.counters + more))
 
     def reading(self, parts: Iterable[str]) -> StreamState:
         """The same of a source with these parts; what is new among them begins where it stands."""
@@ -185,13 +203,24 @@ _OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped")
 
 
 def _manifest(parts: dict[str, Any]) -> Manifest:
-    parts["streams"] = {iri: StreamState(**each) for iri, each in parts["streams"].items()}
+    parts["streams"] = {iri: _stream(each) for iri, each in parts["streams"].items()}
     parts["queries"] = _queries(parts["queries"])
     parts["snapshots"] = {iri: Snapshot(**each) for iri, each in parts["snapshots"].items()}
     parts["panes"] = tuple(pane_from(each) for each in parts["panes"])
     for name in ("memory", "told"):
         parts[name] = None if parts[name] is None else File(**parts[name])
     return Manifest(**parts)
+
+
+def _stream(parts: dict[str, Any]) -> StreamState:
+    """How far a stream has come; an older version has counted elements only."""
+    if "messages" not in parts:
+        parts = {
+            **parts,
+            "messages": parts["elements"],
+            "rejected_messages": parts["rejected"],
+        }
+    return StreamState(**parts)
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:

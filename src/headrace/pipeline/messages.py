@@ -15,7 +15,7 @@ from headrace.algebra.reporting import BlankNodes
 from headrace.errors import DataError, SettingError
 from headrace.ingest.urls import options_of
 from headrace.kernel.columns import TIME
-from headrace.pipeline.decode import Decoding, shaped, written
+from headrace.pipeline.decode import Decoding, messages_in, shaped, written
 from headrace.pipeline.panes import SIZE, Pane
 from headrace.pipeline.streams import Declared
 from headrace.rdf.formats import Format, format_of_media_type
@@ -73,7 +73,6 @@ def decode_messages(rows: pa.RecordBatch, source: TopicSource, decoding: Decodin
         decoding: how they are read.
     """
     frame = pl.DataFrame(pa.Table.from_batches([rows]))
-    frame = frame.filter(pl.col(VALUE).is_not_null())  # a message without a value deletes its key
     parts = frame.partition_by(PARTITION, maintain_order=True)
     return [_decoded(part, source, decoding) for part in parts]
 
@@ -98,6 +97,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
     told = [(each, texts.get(each.name or "")) for each in problems]
     columns, kept = shaped(read, told, decoding)
     times = columns.elements[TIME]
+    unread = read.unread + sum(isinstance(each, DataError) for each in found)
     first = int(rows[OFFSET][0])
     return written(
         columns,
@@ -115,6 +115,8 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
             high=times.max(),  # type: ignore[arg-type]  # a time, or none
             filtered=not kept,
             least=times.min(),  # type: ignore[arg-type]  # a time, or none
+            messages=messages_in(columns.elements) + unread,
+            unread=unread,
         ),
         decoding,
     )
@@ -126,6 +128,9 @@ def _messages(rows: pl.DataFrame, source: TopicSource) -> Iterator[Message | Dat
     others: Sequence[pl.Series] = [rows[name] for name in (PARTITION, OFFSET, VALUE, MEDIA_TYPE)]
     for time, partition, offset, value, media_type in zip(times, *others, strict=True):
         place = _place(source, partition, offset)
+        if value is None:  # it deletes its key, in a topic that keeps the last value of each
+            yield DataError("it has no value, and a stream has nothing that it could delete", place)
+            continue
         try:
             form = source.form if media_type is None else _form(media_type)
         except SettingError as error:
@@ -134,7 +139,7 @@ def _messages(rows: pl.DataFrame, source: TopicSource) -> Iterator[Message | Dat
             yield Message(value, form, time, place, f"{partition}-{offset}")
 
 
-def _texts(rows: pl.DataFrame, source: TopicSource) -> dict[str, bytes]:
+def _texts(rows: pl.DataFrame, source: TopicSource) -> dict[str, bytes | None]:
     """What each message says, by what errors call it."""
     said = rows.select(PARTITION, OFFSET, VALUE).rows()
     return {_place(source, partition, offset): value for partition, offset, value in said}

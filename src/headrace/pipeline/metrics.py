@@ -113,8 +113,28 @@ class Measure:
 
 _STREAMS: Final[tuple[tuple[str, str, str, Callable[[StreamState], float | None]], ...]] = (
     ("headrace_elements_total", "counter", "Elements that have come.", lambda s: s.elements),
+    (
+        "headrace_on_time_total",
+        "counter",
+        "Elements that missed no window.",
+        lambda s: s.counters.on_time,
+    ),
     ("headrace_late_total", "counter", "Elements that missed a window.", lambda s: s.late),
     ("headrace_rejected_total", "counter", "Elements not taken.", lambda s: s.rejected),
+    ("headrace_messages_total", "counter", "Messages that have come.", lambda s: s.messages),
+    (
+        "headrace_accepted_messages_total",
+        "counter",
+        "Messages with an element that was taken.",
+        lambda s: s.counters.accepted,
+    ),
+    ("headrace_heartbeats_total", "counter", "Messages with a time only.", lambda s: s.heartbeats),
+    (
+        "headrace_rejected_messages_total",
+        "counter",
+        "Messages of which nothing was taken.",
+        lambda s: s.rejected_messages,
+    ),
     ("headrace_high_seconds", "gauge", "The event time reached, since the epoch.", _high),
 )
 _QUERIES: Final[tuple[tuple[str, str, str, Callable[[QueryState], float]], ...]] = (

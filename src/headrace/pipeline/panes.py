@@ -25,6 +25,8 @@ from headrace.pipeline.tables import frame_of, read_tables, with_schema, write_t
 PLACE: Final = "place"
 """Which of the elements and heartbeats of a pane a statement is of."""
 SIZE: Final = "size"
+MESSAGE: Final = "message"
+"""The number of the message of an element; the column is there if a message has several."""
 FILES: Final = ""
 """The part of a stream that all its files are."""
 ELEMENTS: Final = pl.Schema({TIME: pl.Int64, SIZE: pl.Int64})
@@ -84,6 +86,8 @@ class Pane:
             by the driver.
         first: the position of its first element.
         refused: the places of the elements that were not taken.
+        messages: how many messages there were.
+        unread: how many of them could not be read at all.
     """
 
     stream: str
@@ -104,6 +108,8 @@ class Pane:
     before: int | None = None
     first: int = 0
     refused: tuple[int, ...] = ()
+    messages: int = 0
+    unread: int = 0
 
     def within(self, gate: Gate) -> bool:
         """Whether all of its elements are taken, by what is known without looking into it."""

@@ -204,12 +204,19 @@ class SourceLog:
             seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size
             before = start
             ends = list(_ends(path, start, complete and not is_segment(path), seen))
+            if known is None and not ends and complete and _is_empty_document(path):
+                ends = [0]  # read it, so that it is rejected and counted
             if ends and is_segment(path):
                 sync_segment(path)
             for stop in ends:
                 yield Piece(0, stream, str(path), before, stop, file, modified)
                 before = stop
-            number += known is None and before > start
+            number += known is None and bool(ends)
+
+
+def _is_empty_document(path: Path) -> bool:
+    in_lines = format_of_path(path) in (Format.TIMED_N_QUADS, Format.NDJSON)
+    return not in_lines and path.stat().st_size == 0
 
 
 def _ends(path: Path, start: int, complete: bool, seen: int | None) -> Iterator[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -158,6 +159,8 @@ def files_of(source: str, there: bool = True) -> list[Path]:
         raise SettingError(f"there is no file, folder or pattern '{source}' with RDF in it")
     for each in found:
         format_of_path(each)
+        if not os.access(each, os.R_OK):
+            raise SettingError(f"cannot read {each}: permission denied")
     return [each.absolute() for each in found]
 
 

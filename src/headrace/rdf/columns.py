@@ -6,13 +6,14 @@ The meaning is that of :func:`headrace.rdf.timed.read_timed`, to the last error 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from headrace.errors import DataError
 from headrace.rdf.canonical import read_term
 from headrace.rdf.columns_few import FewLines
 from headrace.rdf.columns_lines import (
@@ -31,7 +32,7 @@ from headrace.rdf.columns_terms import GRAPH, OBJECT, PREDICATE, SUBJECT, text_i
 from headrace.rdf.columns_tokens import Flags
 from headrace.rdf.ids import term_id
 from headrace.rdf.lines import line_starts, with_newlines
-from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions
+from headrace.rdf.options import DEFAULT_OPTIONS, OnError, ReadOptions, report
 from headrace.rdf.terms import BlankNode, QuotedTriple, Term, canonical
 
 POSITION: Final = "position"
@@ -56,11 +57,16 @@ class TimedColumns:
         elements: the time of each element or heartbeat, and how many statements it has.
         told: the terms: the id and the canonical text of each, once; not of the parts of quoted
             triples. If they are few and none of them is a quoted triple, the texts by their ids.
+        messages: the number of the message of each element or heartbeat; without it, each of them
+            is a message of its own.
+        unread: how many messages could not be read at all.
     """
 
     statements: pl.DataFrame
     elements: pl.DataFrame
     told: pl.DataFrame | Mapping[int, str]
+    messages: pl.Series | None = None
+    unread: int = 0
 
     @cached_property
     def terms(self) -> pl.DataFrame:
@@ -104,10 +110,17 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
         DataError: at the first bad line, if there is no ``on_error``; or two terms have one id.
     """
     text = with_newlines(data)
-    reading = Reading(name, options, on_error, seed)
+    unread = 0
+
+    def tell(error: DataError) -> None:
+        nonlocal unread
+        unread += 1
+        report(error, on_error)
+
+    reading = Reading(name, options, tell, seed)
     few = reading.few(text)
     if few is not None and not few.has_blank_nodes:
-        return _few_columns(few)
+        return replace(_few_columns(few), unread=unread)
     rows, terms = few_rows(few) if few is not None else reading.rows_of_many(text, first_line)
     begins = line_begins(rows)
 
@@ -115,7 +128,7 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
         return first_starts(_in_data(rows[START], data, text), begins) + first_byte
 
     rows, terms = in_scopes(rows, terms, None if per_stream else scopes, prefix, seed)
-    return timed_columns(rows, begins, terms)
+    return replace(timed_columns(rows, begins, terms), unread=unread)
 
 
 def _few_columns(few: FewLines) -> TimedColumns:

@@ -168,7 +168,7 @@ def _unknown(members: Object) -> DataError:
     found = ", ".join(names) + (", ..." if len(members) > _MOST_SHOWN else "") or "nothing in it"
     return DataError(
         "expected 'data' or 'time' in an envelope, a member that begins with '@' in JSON-LD, or"
-        f" 'at' in a result, found {found}"
+        f" 'at' in a result, found {found}; plain JSON becomes statements by an '@context' in it"
     )
 
 

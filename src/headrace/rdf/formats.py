@@ -75,6 +75,13 @@ MEDIA_TYPES = {
 _ANNOUNCED = {form: name for name, form in reversed(MEDIA_TYPES.items())}
 
 
+_PLAIN_JSON = (
+    "plain JSON has no statements by itself; send RDF such as N-Quads or Turtle, or NDJSON with "
+    "an envelope on each line, or put a JSON-LD '@context' into each message"
+)
+"""What to do with JSON that no context makes RDF."""
+
+
 def format_of_path(path: str | PurePath) -> Format:
     """The format that a file's name says it is in, also if it is compressed.
 
@@ -90,6 +97,8 @@ def format_of_path(path: str | PurePath) -> Format:
     suffix = suffixes[-1] if suffixes else ""
     if suffix in EXTENSIONS:
         return EXTENSIONS[suffix]
+    if suffix == ".json":
+        raise SettingError(f"cannot tell what is in {str(path)!r}: {_PLAIN_JSON}")
     found = f"expected a name that ends in {listing(EXTENSIONS)}, found {str(path)!r}"
     raise SettingError(_with_suggestion(found, nearest(suffix, EXTENSIONS)))
 
@@ -106,6 +115,8 @@ def format_of_media_type(media_type: str) -> Format:
     essence = media_type.partition(";")[0].strip().lower()
     if essence in MEDIA_TYPES:
         return MEDIA_TYPES[essence]
+    if "json" in essence and "ld+json" not in essence:
+        raise SettingError(f"cannot read {media_type!r} as RDF: {_PLAIN_JSON}")
     known = listing(form.media_type for form in Format)
     found = f"expected the media type {known}, found {media_type!r}"
     raise SettingError(_with_suggestion(found, nearest(essence, MEDIA_TYPES)))

@@ -139,6 +139,7 @@ class _Joint:
         rows = self._of_payloads(rows, timed)
         times = self._times(rows, terms, timed)
         exact = timed | times.is_not_null().to_numpy()
+        exact &= np.isin(np.arange(len(self.payloads)), rows[PAYLOAD].to_numpy())
         exact[self._with_lines([error.line or 1 for error in bad])] = False
         if not exact.all():
             rows = rows.filter(exact[rows[PAYLOAD].to_numpy()])

@@ -21,6 +21,7 @@ class Payload:
         time: the time of all of it, if something around it says one; it is one element then.
         source_time: the time that the source has for it.
         first_byte: where it begins in what it is a part of, if it has lines of its own.
+        beats: whether it is a heartbeat if it is empty and has a time; a file is not.
     """
 
     data: bytes
@@ -30,6 +31,7 @@ class Payload:
     time: int | None = None
     source_time: int | None = None
     first_byte: int = 0
+    beats: bool = True
 
 
 def in_text(name: str | None, first_line: int, error: DataError) -> DataError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from headrace.errors import DataError, InternalError
@@ -122,6 +124,7 @@ def read_stream(  # noqa: PLR0913 - all but the first two have a default
         scope="" if form is Format.NDJSON else str(first_byte),
         source_time=source_time,
         first_byte=first_byte,
+        beats=False,
     )
     manner = Manner(seed, Scopes(prefix, per_stream), rule, options)
     return _read([whole], manner, on_error)
@@ -175,7 +178,7 @@ def _read(payloads: Sequence[Payload], manner: Manner, on_error: OnError) -> Tim
     every = list(_unwrapped(payloads, manner.options))
     joined = read_joined(every, manner)
     if joined.read.all():
-        return timed_columns(joined.rows, joined.rows[BEGINS].to_numpy(), joined.terms)
+        return _in_messages(joined.rows, joined.terms, every)
     others = _Others(manner, on_error)
     left = (at for at, read in enumerate(joined.read.tolist()) if not read)
     single = pl.DataFrame(
@@ -183,7 +186,26 @@ def _read(payloads: Sequence[Payload], manner: Manner, on_error: OnError) -> Tim
     )
     rows = pl.concat([joined.rows, single]).sort(PAYLOAD, maintain_order=True)
     terms = distinct_terms(pl.concat([joined.terms, others.terms()]))
-    return timed_columns(rows, rows[BEGINS].to_numpy(), terms)
+    return replace(_in_messages(rows, terms, every), unread=others.unread)
+
+
+def _in_messages(
+    rows: pl.DataFrame, terms: pl.DataFrame, payloads: Sequence[Payload | DataError]
+) -> TimedColumns:
+    """The elements in lines of payloads, with the message that each is of."""
+    begins = rows[BEGINS].to_numpy()
+    found = timed_columns(rows, begins, terms)
+    owners = rows[PAYLOAD].to_numpy()[begins]
+    if owners.size == 0 or (np.diff(owners) > 0).all():
+        return found
+    timed = np.array([_is_timed(each) for each in payloads])[owners]
+    new = np.concatenate(([True], np.diff(owners) > 0)) | timed
+    return found if new.all() else replace(found, messages=pl.Series(np.cumsum(new) - 1))
+
+
+def _is_timed(payload: Payload | DataError) -> bool:
+    """Whether each line of a payload is a message of its own."""
+    return isinstance(payload, Payload) and payload.form is Format.TIMED_N_QUADS
 
 
 def _unwrapped(
@@ -208,13 +230,18 @@ class _Others:
         self._manner = manner
         self._on_error = on_error
         self._ids: dict[Term, int] = {}
+        self.unread = 0
 
     def rows(self, payload: Payload | DataError, ordinal: int) -> Iterator[tuple[object, ...]]:
         """The lines of a payload, or none of what is wrong."""
         if isinstance(payload, DataError):
+            self.unread += 1
             report(payload, self._on_error)
             return
         elements, problems = _elements(payload, self._manner)
+        if not elements and not problems:
+            problems = [_without_statements(payload)]
+        self.unread += len(problems) if _is_timed(payload) else not elements
         for problem in problems:
             report(payload.placed(problem), self._on_error)
         for element in elements:
@@ -260,11 +287,31 @@ def _elements(payload: Payload, manner: Manner) -> tuple[list[Element], list[Dat
             on_error=problems.append,
         )
     )
+    if not quads and (problems or not _is_empty(payload) or not payload.beats):
+        return [], problems  # what cannot be read, or says nothing, is no heartbeat
     time = payload.time
     if time is None and manner.rule.predicate is None and not quads:
         time = payload.source_time
     if time is not None:
-        # What cannot be read is no heartbeat.
-        return [Element(time, tuple(quads))] if quads or not problems else [], problems
+        return [Element(time, tuple(quads))], problems
     found = timed_elements(quads, None, problems.append, manner.rule, payload.source_time)
     return sorted(found, key=lambda each: each.time), problems
+
+
+def _is_empty(payload: Payload) -> bool:
+    return not payload.data.removeprefix(BOM_UTF8).strip()
+
+
+def _without_statements(payload: Payload) -> DataError:
+    """The problem of a payload that is well-formed and has no statement."""
+    if _is_empty(payload):
+        return DataError("there is no statement in it: it is empty; leave it out, or fill it")
+    if payload.form is Format.JSON_LD:
+        return DataError(
+            "there is no statement in it: plain JSON has none by itself; put an '@context' into it "
+            'that gives its names IRIs, such as {"@vocab": "http://example.org/"}'
+        )
+    return DataError(
+        f"there is no statement in it, although it is well-formed {payload.form.value}; "
+        "leave it out, or add a statement"
+    )

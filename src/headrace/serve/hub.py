@@ -6,13 +6,14 @@ import asyncio
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from headrace.algebra.query import Ask, Registered
 from headrace.errors import HeadraceError, SettingError
+from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
 from headrace.serve.catalogue import ARRIVAL, Catalogue, QueryEntry, StreamEntry
@@ -371,10 +372,9 @@ class Hub:
 
             return await self.change(command)
 
-    def figures_of_streams(self) -> Mapping[str, tuple[int, int, int, int | None]]:
-        """Elements, late and rejected ones, and the greatest time of each stream, by its IRI."""
-        states = self.deployed.figures.manifest.streams
-        return {iri: (*each.counts, each.high) for iri, each in states.items()}
+    def state_of_stream(self, iri: str) -> StreamState:
+        """How far a stream has come, and what became of its messages and elements."""
+        return self.deployed.figures.manifest.streams.get(iri, StreamState())
 
     @property
     def now(self) -> int:

@@ -64,12 +64,18 @@ def derived_view(hub: Hub, name: str, iri: str, base: str) -> dict[str, Any]:
 
 
 def _figures(hub: Hub, iri: str) -> dict[str, Any]:
-    elements, late, rejected, high = hub.figures_of_streams().get(iri, (0, 0, 0, None))
+    state = hub.state_of_stream(iri)
+    counters, high = state.counters, state.high
     now = time.time()
     return {
-        "elements": elements,
-        "late": late,
-        "rejected": rejected,
+        "elements": counters.elements,
+        "on_time": counters.on_time,
+        "late": counters.late,
+        "rejected": counters.rejected,
+        "messages": counters.messages,
+        "accepted": counters.accepted,
+        "heartbeats": counters.heartbeats,
+        "rejected_messages": counters.rejected_messages,
         "high": None if high is None else high / 1000,
         "lag": None if high is None else round(max(0.0, now - high / 1e6), 3),
     }

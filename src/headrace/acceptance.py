@@ -1,0 +1,218 @@
+"""Decide whether a run may be content with its input: what was read, rejected, and answered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headrace.errors import SettingError
+from headrace.kernel.counting import Counters, counted
+from headrace.pipeline.manifest import Manifest
+
+_FEW: Final = 100
+"""A live run judges a percentage only after so many messages of a stream."""
+_SHOWN: Final = 3
+_EVERY: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class MostRejected:
+    """How much of a stream may be rejected.
+
+    Attributes:
+        most: how many messages or elements, or how many percent of them.
+        is_share: whether it is a percentage.
+    """
+
+    most: float
+    is_share: bool = False
+
+    @classmethod
+    def parse(cls, text: str | int) -> MostRejected:
+        """Read what `--max-rejected` takes.
+
+        >>> MostRejected.parse("10"), MostRejected.parse("2.5%")
+        (MostRejected(most=10.0, is_share=False), MostRejected(most=2.5, is_share=True))
+
+        Raises:
+            SettingError: it is neither a number nor a percentage.
+        """
+        said = str(text).strip()
+        number = said.removesuffix("%").strip()
+        is_share = number != said
+        try:
+            most = float(number) if is_share else float(int(number))
+        except ValueError:
+            most = math.nan
+        if isinstance(text, bool) or not 0 <= most < math.inf or (is_share and most > _EVERY):
+            raise SettingError(
+                f"expected a number or a percentage as the most that may be rejected, such as 10 "
+                f"or 5%, found {said!r}"
+            )
+        return cls(most, is_share)
+
+    def __str__(self) -> str:
+        """Write it as it is given."""
+        return f"{self.most:g}{'%' if self.is_share else ''}"
+
+    def is_exceeded(self, counters: Counters) -> bool:
+        """Whether too many messages, or too many elements, were rejected."""
+        pairs = (
+            (counters.rejected_messages, counters.messages),
+            (counters.rejected, counters.elements),
+        )
+        if self.is_share:
+            return any(rejected * _EVERY > self.most * number for rejected, number in pairs)
+        return any(rejected > self.most for rejected, _ in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a run has to achieve, so that it has not failed.
+
+    Attributes:
+        most_rejected: how much of each stream may be rejected; as much as there is, if not given.
+        rows: whether every query has to give a row, and something has to be read.
+    """
+
+    most_rejected: MostRejected | None = None
+    rows: bool = False
+
+
+class Acceptance:
+    """Follows the counters of a run, and says at its end what is wrong with its input."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Sequence[str]],
+        demands: Demands | None = None,
+        before: Manifest | None = None,
+    ) -> None:
+        """Begin where an earlier run has ended.
+
+        Args:
+            sources: what each stream is read from.
+            demands: what has to be achieved.
+            before: how far the earlier run has come; what it has read does not count.
+        """
+        self._sources = sources
+        self._demands = demands or Demands()
+        self._before = before
+        self._counters: dict[str, Counters] = dict.fromkeys(sources, Counters())
+        self._rows: dict[str, int] = {}
+        self._reasons: dict[str, list[str]] = {}
+
+    def begin(self, before: Manifest) -> None:
+        """Begin where an earlier run has ended."""
+        self._before = before
+
+    @property
+    def reasons(self) -> list[str]:
+        """The first reasons for which something was rejected."""
+        return [reason for every in self._reasons.values() for reason in every][:_SHOWN]
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def take_reasons(self, rejected: Iterable[tuple[str, str]]) -> None:
+        """Take note of rejections: the stream and the reason of each."""
+        for stream, reason in rejected:
+            known = self._reasons.setdefault(stream, [])
+            if len(known) < _SHOWN:
+                known.append(reason)
+
+    def take_manifest(self, manifest: Manifest) -> None:
+        """Take note of how far a run has come."""
+        earlier = self._before
+        for iri in self._sources:
+            state = manifest.streams.get(iri)
+            known = None if earlier is None else earlier.streams.get(iri)
+            if state is not None:
+                base = Counters() if known is None else known.counters
+                self._counters[iri] = state.counters.since(base)
+        for name, query in manifest.queries.items():
+            before = None if earlier is None else earlier.queries.get(name)
+            counts_on = before is not None and before.digest == query.digest
+            self._rows[name] = query.rows - (before.rows if before and counts_on else 0)
+
+    def take_counts(self, counters: Mapping[str, Counters], rows: Mapping[str, int]) -> None:
+        """Take note of what has come of streams and queries that keep no checkpoint."""
+        self._counters |= {iri: counters[iri] for iri in self._sources if iri in counters}
+        self._rows |= rows
+
+    # -- what is wrong -------------------------------------------------------------------------
+
+    def exceeded(self, *, ended: bool) -> Iterator[str]:
+        """Name the streams of which too much was rejected.
+
+        Args:
+            ended: whether the run has ended; before, a percentage of few messages is not judged.
+        """
+        limit = self._demands.most_rejected
+        if limit is None:
+            return
+        for iri, counters in self._counters.items():
+            judged = ended or not limit.is_share or counters.messages >= _FEW
+            if judged and limit.is_exceeded(counters):
+                elements = counters.rejected > counters.rejected_messages
+                number = counters.rejected if elements else counters.rejected_messages
+                whole = counters.elements if elements else counters.messages
+                yield (
+                    f"stream <{iri}>: {number:,} of "
+                    f"{counted(whole, 'element' if elements else 'message')} rejected, which "
+                    f"exceeds the limit of {limit} (--max-rejected){self._because(iri)}"
+                )
+
+    def errors(self) -> Iterator[str]:
+        """Say why a run that has ended has failed."""
+        yield from self.all_rejected()
+        yield from self.unmet()
+
+    def all_rejected(self) -> Iterator[str]:
+        """Name the streams that were read, if nothing of any stream was accepted."""
+        if self._is_all_rejected:
+            yield from map(self._rejected, filter(self._has_only_rejections, self._counters))
+
+    def unmet(self) -> Iterator[str]:
+        """Say what the run had to achieve and has not."""
+        yield from self.exceeded(ended=True)
+        if self._demands.rows:
+            if not any(each.messages for each in self._counters.values()):
+                yield "nothing was read, and a run that has to give rows needs input"
+            for name, rows in self._rows.items():
+                if not rows:
+                    yield f"query '{name}' gave no rows, and every query has to give some"
+
+    def notes(self) -> Iterator[str]:
+        """Say what should be known of a run that has ended."""
+        for iri, counters in self._counters.items():
+            if self._has_only_rejections(iri) and not self._is_all_rejected:
+                yield self._rejected(iri)
+            elif not counters.messages:
+                new = "new " if self._before is not None and self._before.batch >= 0 else ""
+                named = ", ".join(f"'{source}'" for source in self._sources[iri])
+                found = f"no {new}message in {named}" if named else "no source"
+                yield f"nothing {new}to read: stream <{iri}> has {found}"
+
+    @property
+    def _is_all_rejected(self) -> bool:
+        every = self._counters.values()
+        return any(each.rejected_messages for each in every) and not any(
+            each.accepted for each in every
+        )
+
+    def _has_only_rejections(self, iri: str) -> bool:
+        counters = self._counters[iri]
+        return bool(counters.rejected_messages) and not counters.accepted
+
+    def _rejected(self, iri: str) -> str:
+        counters = self._counters[iri]
+        return (
+            f"nothing of stream <{iri}> was accepted: "
+            f"{counted(counters.rejected_messages, 'message')} rejected{self._because(iri)}"
+        )
+
+    def _because(self, iri: str) -> str:
+        reasons = self._reasons.get(iri)
+        return "".join(f"\n  {reason}" for reason in reasons) if reasons else ""

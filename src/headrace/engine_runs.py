@@ -1,0 +1,236 @@
+"""Follow a run of an engine from the sources of its streams, and conclude it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headrace.acceptance import Acceptance
+from headrace.declared_sources import check_sources
+from headrace.deploying import Refreshing, setup_of
+from headrace.errors import DataError, SettingError
+from headrace.inline import LOG, RejectedElement
+from headrace.kernel.alerts import Alerts
+from headrace.kernel.counting import Counters
+from headrace.kernel.overload import Paces
+from headrace.launching import Launch, Runner, RunnerKind, work
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.deployment import open_deployment
+from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.parts import Allowed
+from headrace.pipeline.results import Told
+from headrace.pipeline.streams import Declared, declared
+from headrace.planning.plan import Plan
+from headrace.reasoning.tables import Tables
+from headrace.registered import Query
+from headrace.sinks.base import Sink
+from headrace.sources import files_named
+from headrace.stream import Stream
+
+
+def declared_sources(streams: Iterable[Stream]) -> dict[str, list[Declared]]:
+    """The sources of streams; those of a stream that only takes pushes are none."""
+    return {stream.iri: list(map(declared, stream.sources)) for stream in streams}
+
+
+def files_by_stream(streams: Iterable[Stream]) -> dict[str, list[Path]]:
+    """The files of each stream that has a source.
+
+    Raises:
+        SettingError: a source is none of files, or cannot be read.
+    """
+    read = [stream for stream in streams if stream.sources]
+    check_sources(declared_sources(read), once=True, inline=True)
+    return {each.iri: [path for of in each.sources for path in files_named(of)] for each in read}
+
+
+def check_deployable(
+    launch: Launch, streams: Iterable[Stream], live: bool, pushed: bool
+) -> dict[str, list[Declared]]:
+    """Refuse a run that is kept in a checkpoint and cannot be; else what it reads.
+
+    Raises:
+        SettingError: naming the stream, or what to say instead.
+    """
+    streams = list(streams)
+    if pushed:
+        raise SettingError("elements were pushed, and this run reads from sources: do either")
+    if live is (launch.interval is None):
+        raise SettingError(
+            "Engine(live=True) is for a run that goes on, run(once=False), and for no other"
+        )
+    sources = declared_sources(streams)
+    inline = launch.runner is RunnerKind.INLINE
+    check_sources(sources, once=launch.interval is None, inline=inline)
+    return sources
+
+
+class RunFollower:
+    """Follows the batches of a run: queries that stop, contracts, pace, and what is rejected."""
+
+    def __init__(
+        self,
+        queries: Mapping[str, Query],
+        plans: Sequence[Plan],
+        alerts: Alerts,
+        acceptance: Acceptance,
+        progress: Callable[[str], None],
+    ) -> None:
+        """Begin before the first batch.
+
+        Args:
+            queries: by their names.
+            plans: those that have to keep up with the clock.
+            alerts: takes what is said of contracts with endpoints.
+            acceptance: takes what is rejected.
+            progress: called with how far the run has come.
+        """
+        self._queries = queries
+        self._plans = plans
+        self._alerts = alerts
+        self._paces = Paces()
+        self.acceptance = acceptance
+        self.progress = progress
+        self.runner: Runner | None = None
+        self.last: Manifest | None = None
+
+    def begin(self, runner: Runner) -> None:
+        """Take note of the runner that works on the batches from now on."""
+        self.runner = runner
+
+    @property
+    def counters(self) -> dict[str, Counters]:
+        """The counters of each stream after the last batch."""
+        streams = {} if self.last is None else self.last.streams
+        return {iri: state.counters for iri, state in streams.items()}
+
+    def __call__(self, manifest: Manifest, told: Told) -> None:
+        """Take note of a batch."""
+        self._alerts.hear(told.contracts)
+        for name, state in manifest.queries.items():
+            if name in self._queries:
+                self._queries[name].error = state.failure
+        known = {name: state.pace for name, state in manifest.queries.items()}
+        for warning in self._paces.changes(self._plans, known):
+            LOG.warning(warning)
+        self.progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
+        self.last = manifest
+        if self.runner is not None:  # else it is a batch of an earlier run
+            self.acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
+            self.acceptance.take_manifest(manifest)
+            if self._plans and any(self.acceptance.exceeded(ended=False)):
+                # Not here: the runner waits for the batch that has just called.
+                threading.Thread(target=self.runner.stop, daemon=True).start()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What an engine brings to a run that is kept in a checkpoint.
+
+    Attributes:
+        plans: its queries.
+        around: what they share.
+        tables: what follows from statements, where they have a schema.
+        sink: takes their results.
+        allowed: what their evaluation may use, and the seed of the ids.
+        clock: the present in microseconds, in a live run.
+        partitions: in how many parts queries are evaluated that can be.
+        idles: after how long a silence a stream no longer holds back others, by its IRI.
+    """
+
+    plans: Sequence[Plan]
+    around: Refreshing
+    tables: Tables | None
+    sink: Sink
+    allowed: Allowed
+    clock: Callable[[], int] | None
+    partitions: int
+    idles: Mapping[str, int]
+
+
+def run_deployed(
+    launch: Launch,
+    parts: EngineParts,
+    checkpoint: Path | None,
+    sources: Mapping[str, Sequence[Declared]],
+    follower: RunFollower,
+) -> None:
+    """Run until the input ends, or until it is stopped.
+
+    Args:
+        launch: where and how.
+        parts: what the engine brings.
+        checkpoint: where it is kept; without one, in a temporary folder.
+        sources: what each stream is read from.
+        follower: follows the batches.
+    """
+    with ExitStack() as stack:
+        folder = checkpoint or stack.enter_context(TemporaryDirectory(prefix="headrace-"))
+        deployment = stack.enter_context(open_deployment(Path(folder), parts.allowed.seed))
+        setup = setup_of(
+            deployment,
+            parts.plans,
+            sources,
+            parts.around,
+            sinks={"engine": parts.sink},
+            clock=parts.clock,
+            live=launch.interval is not None,
+            partitions=parts.partitions,
+            tables=parts.tables,
+            idles=parts.idles,
+            allowed=replace(parts.allowed, seed=deployment.seed),
+        )
+        batches = Batches(deployment, setup, follower)
+        follower.acceptance.begin(batches.last())
+        last, _ = work(launch, batches, sources, follower.begin, LOG.warning, follower.progress)
+        follower.acceptance.take_manifest(last)
+    follower.runner = None
+
+
+def conclude(acceptance: Acceptance) -> None:
+    """Say what should be known of a run that has ended.
+
+    Raises:
+        DataError: it has not achieved what it had to.
+    """
+    for note in (*acceptance.all_rejected(), *acceptance.notes()):
+        LOG.warning(note)
+    problems = list(acceptance.unmet())
+    if problems:
+        raise DataError("\n".join(problems))
+
+
+def conclude_files(
+    acceptance: Acceptance,
+    came: Mapping[str, Counters],
+    rows: Mapping[str, int],
+    rejected: Iterable[RejectedElement],
+) -> None:
+    """Say what should be known of a run over files that has ended.
+
+    Raises:
+        DataError: it has not achieved what it had to.
+    """
+    acceptance.take_reasons((each.stream, each.reason) for each in rejected)
+    acceptance.take_counts(came, rows)
+    conclude(acceptance)
+
+
+def check_read(streams: Iterable[Stream], came: Mapping[str, Counters], called: str) -> None:
+    """Refuse to evaluate while a source is neither read by a run nor replaced by pushes.
+
+    Raises:
+        SettingError: naming the stream and its source.
+    """
+    for stream in streams:
+        if stream.sources and not came[stream.iri].messages:
+            named = [each for each in map(declared, stream.sources) if each.kind == "file"]
+            check_sources({stream.iri: named}, once=True, inline=None)
+            raise SettingError(
+                f"stream <{stream.iri}> has a source, '{stream.sources[0]}', which {called}() does "
+                "not read: call run(once=True) instead"
+            )
