@@ -24,7 +24,7 @@ LAYERS = (
     {"functions", "dialects", "reasoning"},
     {"rewrite"},
     {"planning"},
-    {"graphs"},
+    {"diagnosis", "graphs"},
     {"kernel"},
     {"background"},
     {"sinks", "ingest"},

@@ -20,7 +20,8 @@ from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.messages import TopicSource, topic_source
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
-from headrace.pipeline.streams import KAFKA, Declared, Sources
+from headrace.pipeline.streams import KAFKA, LOG, Declared, Sources
+from headrace.pipeline.tallying import probes_of
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
@@ -80,6 +81,10 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live,
         partitions,
         allowed or Allowed(deployment.seed),
+        sources={
+            iri: [each.place for each in given if each.kind != LOG]
+            for iri, given in streams.items()
+        },
     )
 
 
@@ -104,6 +109,7 @@ def _decoding(
         sources[0].rule if sources else SAID_TIME,
         shapes=wanted_shapes(plans, Iri(iri)),
         delay=min(delays, default=0),
+        probes=probes_of(plans, iri),
     )
 
 

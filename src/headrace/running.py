@@ -13,12 +13,12 @@ from typing import Final
 
 from headrace.background.config import ServiceConfig
 from headrace.deploying import setup_of, topics_of
+from headrace.diagnosis import Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.inline import Counters
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.columns import GRAPH
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
@@ -39,7 +39,6 @@ from headrace.pipeline.streams import KAFKA, LOG, RATE, Declared, declared, file
 from headrace.pipeline.tables import unwritable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
-from headrace.rdf.ids import term_id
 from headrace.sinks.opening import open_sinks
 
 
@@ -118,6 +117,7 @@ class Outcome:
         reasons: why the first elements could not be taken, in this run.
         ended: whether it ended by itself: not if it was stopped.
         skipped: how many due instants were skipped.
+        notes: why queries have given no rows, and what else should be known.
     """
 
     evaluations: int
@@ -127,6 +127,12 @@ class Outcome:
     reasons: Sequence[str] = ()
     ended: bool = True
     skipped: int = 0
+    notes: Sequence[Note] = ()
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether one of the notes is an error."""
+        return any(note.is_error for note in self.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,7 @@ class Voice:
         tell: hears of each batch, and what it has to tell.
         watch: hears of each batch how the run stands.
         phase: tells what is being waited for.
+        report: shows a note about what the run has found, while it goes on.
     """
 
     note: Callable[[str], None]
@@ -146,9 +153,12 @@ class Voice:
     tell: Tell = lambda _manifest, _told: None
     watch: Watch = lambda _figures: None
     phase: Callable[[str], None] = lambda _text: None
+    report: Callable[[Note], object] = lambda _note: None
 
 
 _SHOWN: Final = 3
+_GRACE: Final = 5.0
+"""A note of a live run is shown once it has been true for so many seconds."""
 
 
 def run_job(job: Job, voice: Voice) -> Outcome:
@@ -175,7 +185,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
-        hearing = _Hearing(deployment.layout, voice, watchers, plans)
+        hearing = _Hearing(deployment.layout, voice, watchers, plans, live=not job.once)
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -185,25 +195,35 @@ def run_job(job: Job, voice: Voice) -> Outcome:
 
         def ready(runner: Runner) -> None:
             static.encode, static.tasks = runner.encode, runner.tasks
-            for note in notes(job, static):
+            for note in notes(job):
                 voice.note(note)
 
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
-    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped)
+        ended = last.final or not stopped
+        found = batches.diagnose(last, ended=ended and job.once)
+    return replace(_outcome(last, engine, hearing.reasons, ended=ended), notes=found)
 
 
 class _Hearing:
     """Hears of each batch, and passes on what others want to know of it."""
 
     def __init__(
-        self, layout: Layout, voice: Voice, watchers: Sequence[Watch], plans: Sequence[Plan]
+        self,
+        layout: Layout,
+        voice: Voice,
+        watchers: Sequence[Watch],
+        plans: Sequence[Plan],
+        *,
+        live: bool,
     ) -> None:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
+        self._reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
         self._plans = plans
+        self._live = live
         self._layout = layout
         self._voice = voice
         self._watchers = [*watchers, voice.watch]
@@ -215,6 +235,8 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
+        if self._live and not manifest.final:  # at the end, the notes are part of the conclusion
+            self._reporter.update(told.notes)
         self._voice.tell(manifest, told)
         now = told if self.at_work else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
@@ -309,18 +331,10 @@ class _Around:
         return Quads(entailed, keeper=keeper)
 
 
-def notes(job: Job, static: StaticFiles) -> Iterator[str]:
-    """What is not wrong, but almost never meant."""
-    graphs = set(static.current().quads[GRAPH].drop_nulls().unique())
+def notes(job: Job) -> Iterator[str]:
+    """What the texts of queries say that is not wrong, but almost never meant."""
     for parsed in job.queries:
         yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
-        dataset = parsed.query.dataset
-        for graph in (*dataset.default, *dataset.named):
-            if term_id(graph, static.seed) not in graphs:
-                yield (
-                    f"FROM <{graph.value}> names no static graph: load it with "
-                    f"--static {graph.value}=FILE"
-                )
 
 
 def _setup(
@@ -415,8 +429,8 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
     return stem if stem and named.count(stem) == 1 else f"q{number}"
 
 
-def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
-    """What is said at the end of a run."""
+def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[str]:
+    """What is said at the end of a run; of the notes only errors, if it is to be quiet."""
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
@@ -440,6 +454,9 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
         yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
+    for note in outcome.notes:
+        if note.is_error or not quiet:
+            yield f"{'error' if note.is_error else 'note'}: {note.text}"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -53,6 +53,10 @@ class Arrivals:
     elements: Elements | None = None
 
 
+Placed = tuple[int, int]
+"""How many elements a query has seen, and how many of them lie between its windows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """What a step gives.
@@ -63,12 +67,14 @@ class Results:
             that were not dropped.
         late_positions: which elements these are.
         failed: the queries that have stopped, and why.
+        placed: how many elements each query has seen, and how many of them lie between its windows.
     """
 
     reports: tuple[Report, ...]
     late: Mapping[Iri, pl.DataFrame]
     failed: Mapping[str, str]
     late_positions: Mapping[Iri, Times] = field(default_factory=dict)
+    placed: Mapping[str, Placed] = field(default_factory=dict)
 
 
 class Elsewhere(Protocol):
@@ -107,6 +113,7 @@ class Kernel:
         self._apart = False
         self._tables: list[Parameters] = []
         self._most: dict[Shape, int] = {}
+        self._placed: dict[str, Placed] = {}
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -203,6 +210,7 @@ class Kernel:
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         self._arrange()
         late: dict[Iri, list[Times]] = {}
+        self._placed = {}
         first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
@@ -231,7 +239,7 @@ class Kernel:
             for stream, found in positions.items()
         }
         in_order = tuple(sorted(reports, key=self._order.of_report))
-        return Results(in_order, missed, failed, positions)
+        return Results(in_order, missed, failed, positions, self._placed)
 
     def _evaluated(
         self, query: Standing, ended: bool
@@ -296,9 +304,14 @@ class Kernel:
                 if query.since >= 0:
                     elements = elements.where(elements.positions > query.since)
                 query.saw(number, elements)
+        offered = outside = 0
         for number, elements, flags in query.settle(self._watermark(query), ended):
+            offered += len(elements)
+            outside += query.outside(number, elements)
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
+        if offered:
+            self._placed |= {plan.name: (offered, outside) for plan in query.plans}
 
     def _ahead(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]

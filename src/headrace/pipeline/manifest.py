@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from headrace.diagnosis.probes import Probe, Tally
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
-from headrace.pipeline.panes import Pane, is_ahead, pane_from
+from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
 from headrace.pipeline.records import sealed, unsealed
 from headrace.sinks.base import Mark
 
@@ -36,6 +37,8 @@ class StreamState:
         late: how many of them missed a window.
         rejected: how many could not be taken.
         lines: how many lines of the files that were read last have been read.
+        reason: why the first rejected element was rejected.
+        tally: what was counted of its statements; none if an older version has read it so far.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -43,6 +46,8 @@ class StreamState:
     late: int = 0
     rejected: int = 0
     lines: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None
+    tally: Tally | None = None
 
     @property
     def high(self) -> int | None:
@@ -59,6 +64,11 @@ class StreamState:
         """The same of a source with these parts; what is new among them begins where it stands."""
         return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})
 
+    def counting(self, probes: Iterable[Probe]) -> StreamState:
+        """The same with a tally for some probes; new ones begin at zero."""
+        known = self.tally or Tally(partial=self.elements > 0)
+        return replace(self, tally=known.counting(probe.key for probe in probes))
+
 
 @dataclass(frozen=True, slots=True)
 class QueryState:
@@ -74,6 +84,8 @@ class QueryState:
         rows: how much it has emitted.
         skipped: at how many instants it was not evaluated, for want of time.
         pace: how it keeps up with its streams.
+        offered: how many elements of its streams it has seen; none if an older version has begun.
+        outside: how many of them lie between its windows.
     """
 
     digest: str
@@ -85,6 +97,8 @@ class QueryState:
     rows: int = 0
     skipped: int = 0
     pace: Pace = field(default_factory=Pace)
+    offered: int | None = None
+    outside: int = 0
 
     def having(self, report: Report) -> QueryState:
         """The same, with what it has reported counted."""
@@ -95,6 +109,11 @@ class QueryState:
             rows=self.rows + report.rows.height,
             skipped=self.skipped + len(report.skipped),
         )
+
+    def offering(self, offered: int, outside: int) -> QueryState:
+        """The same, with elements counted that it has seen."""
+        known = None if self.offered is None else self.offered + offered
+        return replace(self, offered=known, outside=self.outside + outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +197,23 @@ def _record(manifest: Manifest) -> dict[str, object]:
 
 
 _COMMON: Final = ("progress", "since", "failure", "pace")
-_OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped")
+_OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped", "offered", "outside")
 """What queries may have in common, and what is of each."""
 
 
 def _manifest(parts: dict[str, Any]) -> Manifest:
-    parts["streams"] = {iri: StreamState(**each) for iri, each in parts["streams"].items()}
+    parts["streams"] = {iri: _stream(each) for iri, each in parts["streams"].items()}
     parts["queries"] = _queries(parts["queries"])
     parts["snapshots"] = {iri: Snapshot(**each) for iri, each in parts["snapshots"].items()}
     parts["panes"] = tuple(pane_from(each) for each in parts["panes"])
     for name in ("memory", "told"):
         parts[name] = None if parts[name] is None else File(**parts[name])
     return Manifest(**parts)
+
+
+def _stream(parts: dict[str, Any]) -> StreamState:
+    tally = parts.get("tally")
+    return StreamState(**{**parts, "tally": None if tally is None else tally_from(tally)})
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
@@ -201,7 +225,8 @@ def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[st
         members = common.pop("of")
         first = _query({**common, "digest": ""})
         for name, own in members.items():
-            states[name] = replace(first, **dict(zip(_OWN, own, strict=True)))
+            # An older version has written fewer of them.
+            states[name] = replace(first, **dict(zip(_OWN, own, strict=False)))
     return states
 
 

@@ -96,7 +96,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
     )
     texts = _texts(rows, source) if problems else {}
     told = [(each, texts.get(each.name or "")) for each in problems]
-    columns, kept = shaped(read, told, decoding)
+    columns, kept, tally = shaped(read, told, decoding)
     times = columns.elements[TIME]
     first = int(rows[OFFSET][0])
     return written(
@@ -115,6 +115,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
             high=times.max(),  # type: ignore[arg-type]  # a time, or none
             filtered=not kept,
             least=times.min(),  # type: ignore[arg-type]  # a time, or none
+            tally=tally,
         ),
         decoding,
     )
