@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from headrace.background.config import ServiceConfig
 from headrace.deploying import Refreshing, setup_of
+from headrace.diagnosis import Facts, Note, StreamFacts, diagnose
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.errors import SettingError, nearest
@@ -29,6 +30,7 @@ from headrace.kernel.step import Kernel, Results
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, runner_kind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
+from headrace.pipeline.diagnosing import StaticLookup, by_query
 from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.results import Told
@@ -112,6 +114,7 @@ class Engine:
         self._at_work: Runner | None = None
         self.alerts = Alerts(LOG.warning)
         self._came: Mapping[str, StreamState] = {}
+        self._noted: Sequence[Note] | None = None
 
     # -- what is declared ------------------------------------------------------------------
 
@@ -190,7 +193,7 @@ class Engine:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
         self.static.check_services(parsed)
-        query = Query(name, parsed, settings or {}, self.remove)
+        query = Query(name, parsed, settings or {}, self.remove, self._notes_of)
         plan = self._plan(query)
         if self._clock is None:
             check_live(plan)
@@ -202,7 +205,7 @@ class Engine:
             self._take_in()  # so that it sees nothing of what has come before
         self.entailing.add(plan, self.static.schemas.of(parsed.query, parsed.source))
         if self._runner is not None:
-            self._runner.kernel.register(plan)
+            self._runner.register(plan)
         self._queries[name] = query
         self._fitting.add(plan)
         self.static.schemas.is_fixed = True
@@ -222,7 +225,7 @@ class Engine:
         self._fitting.remove(plan, map(self._plan, self._queries.values()))
         if self._runner is not None:
             self._take_in()
-            self._runner.kernel.remove(name)
+            self._runner.remove(name)
         self.entailing.remove(name)
         self._queries.pop(name).end()
 
@@ -364,7 +367,7 @@ class Engine:
         plans, paces = self.plans(), Paces()
 
         def tell(manifest: Manifest, told: Told) -> None:
-            self._came = manifest.streams
+            self._came, self._noted = manifest.streams, told.notes
             self.alerts.hear(told.contracts)
             for name, state in manifest.queries.items():
                 if name in self._queries:
@@ -399,7 +402,9 @@ class Engine:
                 ),
             )
             batches = Batches(deployment, setup, tell)
-            work(launch, batches, sources, self._begin, progress, progress)
+            last, stopped = work(launch, batches, sources, self._begin, progress, progress)
+            ended = launch.interval is None and (last.final or not stopped)
+            self._noted = batches.diagnose(last, ended=ended)
         self._at_work = None
         self._ended = True
         for query in self._queries.values():
@@ -488,6 +493,22 @@ class Engine:
         came = {iri: Counters(*each.counts) for iri, each in self._came.items()}
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Why queries give no rows, and what else should be known about the run so far."""
+        if self._noted is not None:
+            return self._noted
+        streams, queries = self.runner.facts()
+        known = {
+            iri: replace(streams.get(iri, StreamFacts(iri)), sources=stream.sources)
+            for iri, stream in self._streams.items()
+        }
+        static = StaticLookup(self._statements(), self.static.dictionary)
+        return diagnose(Facts(known, queries, self.live, self._ended, static))
+
+    def _notes_of(self, name: str) -> Sequence[Note]:
+        return by_query(self.notes, [self._plan(self._queries[name])]).get(name, ())
 
     @property
     def late(self) -> list[LateElement]:

@@ -330,7 +330,8 @@ def _every(number: int) -> str:
 
 
 def _all_late(stream: StreamFacts) -> Note:
-    text = f"{_every(stream.accepted)} of {iri(stream.iri)} came after windows had closed: {_wait(stream)}"
+    those = f"{_every(stream.accepted)} of {iri(stream.iri)}"
+    text = f"{those} came after windows had closed: {_wait(stream)}"
     return Note(Code.ALL_LATE, Severity.WARNING, text, stream=stream.iri)
 
 

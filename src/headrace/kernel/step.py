@@ -67,7 +67,8 @@ class Results:
             that were not dropped.
         late_positions: which elements these are.
         failed: the queries that have stopped, and why.
-        placed: how many elements each query has seen, and how many of them lie between its windows.
+        placed: how many elements each query has seen, and how many of them lie between its windows,
+            by its name; queries that are evaluated as one have one entry, by the name of the first.
     """
 
     reports: tuple[Report, ...]
@@ -230,6 +231,8 @@ class Kernel:
                 told, parts = self._evaluated(query, ended)
             reports += told
             at_work += parts
+            if query.name in self._placed:
+                self._placed |= {part.name: self._placed[query.name] for part in parts}
             failed |= {each.plan.name: each.failure for each in parts if each.failure is not None}
             self._derive(query, told, new, ended)
         self.queries = self._order.sorted(at_work)
@@ -311,7 +314,7 @@ class Kernel:
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
         if offered:
-            self._placed |= {plan.name: (offered, outside) for plan in query.plans}
+            self._placed[query.name] = offered, outside
 
     def _ahead(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]

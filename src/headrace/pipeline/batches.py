@@ -479,7 +479,7 @@ def _query_states(
         if known is not None and known.digest == digest:
             state = known
         report = reports.get(name)
-        state = state.offering(*results.placed.get(name, (0, 0)))
+        state = state.offering(*results.placed.get(standing.name, (0, 0)))
         states[name] = replace(
             state if report is None else state.having(report),
             progress=standing.progress,

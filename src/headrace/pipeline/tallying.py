@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
 from headrace.diagnosis.demands import demand_of, statements_of
 from headrace.diagnosis.probes import Probe, Tally, chosen_probes, first_names
-from headrace.kernel.columns import GRAPH, OBJECT, PREDICATE, SUBJECT
+from headrace.kernel.columns import GRAPH, OBJECT, PREDICATE, STATEMENT, SUBJECT
 from headrace.planning.plan import Plan
 from headrace.rdf.ids import term_id
+from headrace.rdf.terms import Iri, Literal
 
 _MOST_LOOKED_UP: Final = 1_000
 """With more distinct names than these, no examples are collected."""
@@ -88,3 +90,71 @@ def _names(ids: pl.Series, texts: Texts) -> tuple[str, ...]:
     if ids.len() > _MOST_LOOKED_UP:
         return ()
     return first_names(texts(ids.to_list()))
+
+
+_FEW: Final = 32
+"""So few statements are looked at one by one, which takes less time than with columns."""
+_Ids = tuple[bool, int | None, int | None, int | None]
+
+
+class StatementCounter:
+    """Counts the statements of a stream as they come, many at once or one by one."""
+
+    def __init__(self, seed: int, texts: Texts) -> None:
+        """Begin with nothing to be counted.
+
+        Args:
+            seed: of the ids.
+            texts: looks up the texts of ids.
+        """
+        self.tally = Tally()
+        self._seed = seed
+        self._texts = texts
+        self._probes: tuple[Probe, ...] = ()
+        self._by_predicate: dict[int | None, list[tuple[str, _Ids]]] = {}
+        self._known: set[int] = set()
+
+    def watch(self, probes: Sequence[Probe]) -> None:
+        """Count other probes from now on; new ones begin at zero."""
+        self._probes = tuple(probes)
+        self.tally = self.tally.counting(each.key for each in probes)
+        self._by_predicate = {}
+        for each in probes:
+            predicate = self._id(each.predicate)
+            ids = each.named, self._id(each.graph), self._id(each.subject), self._id(each.object)
+            self._by_predicate.setdefault(predicate, []).append((each.key, ids))
+
+    def _id(self, term: Iri | Literal | None) -> int | None:
+        return None if term is None else term_id(term, self._seed)
+
+    def count(self, statements: pl.DataFrame) -> None:
+        """Add statements."""
+        if not self._probes or statements.is_empty():
+            return
+        if statements.height > _FEW:
+            counted = tally_statements(statements, self._probes, self._seed, self._texts)
+            self.tally = self.tally.plus(counted)
+            return
+        counts, new = dict(self.tally.counts), dict[int, str]()
+        for graph, subject, predicate, object_ in statements.select(*STATEMENT).iter_rows():
+            new |= {each: kind for each, kind in ((predicate, PREDICATE), (graph, GRAPH)) if each}
+            for probe in (predicate, None):
+                for key, (named, *terms) in self._by_predicate.get(probe, ()):
+                    given = zip(terms, (graph, subject, object_), strict=True)
+                    if named == (graph is not None) and all(
+                        term is None or term == found for term, found in given
+                    ):
+                        counts[key] += 1
+        names = self._names_of(
+            {each: kind for each, kind in new.items() if each not in self._known}
+        )
+        self.tally = replace(self.tally, counts=counts).plus(names)
+
+    def _names_of(self, new: Mapping[int, str]) -> Tally:
+        if not new or len(self._known) > _MOST_LOOKED_UP:
+            return Tally()
+        self._known |= new.keys()
+        texts = dict(zip(new, self._texts(list(new)), strict=True))
+        predicates = [texts[each] for each, kind in new.items() if kind == PREDICATE]
+        graphs = [texts[each] for each, kind in new.items() if kind == GRAPH]
+        return Tally({}, first_names(predicates), first_names(graphs))

@@ -274,7 +274,8 @@ class Deployed:
             for each in self.catalogue.streams.values()
         }
         batches = self._opened(sources)
-        self._hear(batches.last(), Told())
+        last = batches.last()
+        self._hear(last, Told(notes=batches.diagnose(last, ended=False)))
         self.problem = None
         self.ready.set()
         if self.settings.runner is RunnerKind.INLINE:

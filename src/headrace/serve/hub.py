@@ -331,6 +331,17 @@ class Hub:
             "routes": [{"at": at, "changes": number} for at, number in changes],
         }
 
+    def notes(self, name: str) -> list[dict[str, str]]:
+        """Why a query gives no rows, and what else should be known about it and its streams."""
+        iris = [iri for iri, names in self.deployed.readers.items() if name in names]
+        notes = self.deployed.figures.notes
+        return [note.as_json() for note in notes if note.concerns(name, iris)]
+
+    def stream_notes(self, iri: str) -> list[dict[str, str]]:
+        """What should be known about a stream."""
+        notes = self.deployed.figures.notes
+        return [note.as_json() for note in notes if note.query is None and note.stream == iri]
+
     def failure(self, name: str) -> str | None:
         """Why a query has stopped, if it has."""
         state = self.deployed.figures.manifest.queries.get(name)

@@ -76,7 +76,11 @@ async def results(request: Request) -> Response:
     found = hub.retained.last(name, last, number_of(request, "after", 0, 2**62))
     vary = {"Vary": "Accept"}
     if media_type == JSON:
-        said = {**_head(name, parsed), "evaluations": [each.said() for each in found]}
+        said = {
+            **_head(name, parsed),
+            "notes": hub.notes(name),
+            "evaluations": [each.said() for each in found],
+        }
         return JSONResponse(said, headers=vary)
     if media_type == NDJSON:
         return Response(b"".join(each.line for each in found), media_type=NDJSON, headers=vary)
@@ -155,7 +159,11 @@ def _ended(hub: Hub, name: str) -> str | None:
 async def _event_parts(
     hub: Hub, name: str, topic: Topic, after: int, mode: str
 ) -> AsyncIterator[bytes]:
+    shown: list[dict[str, str]] = []
     async for each in followed(topic, hub.retained, name, after, _QUIET):
+        if (notes := hub.notes(name)) != shown and not isinstance(each, Ended):
+            yield _event("notes", {"notes": notes})
+            shown = notes
         match each:
             case None:
                 yield b": keep-alive\n\n"
@@ -233,7 +241,11 @@ async def results_socket(socket: WebSocket) -> None:
         await accept_socket(socket)
         await socket.send_json({"type": "head", **_head(name, parsed)})
         topic.ended = topic.ended or _ended(hub, name)
+        shown: list[dict[str, str]] = []
         async for each in followed(topic, hub.retained, name, after, _QUIET):
+            if (notes := hub.notes(name)) != shown and not isinstance(each, Ended):
+                await socket.send_json({"type": "notes", "notes": notes})
+                shown = notes
             await _send(socket, each)
         await socket.close()
     except (WebSocketDisconnect, RuntimeError):
