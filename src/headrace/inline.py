@@ -13,6 +13,7 @@ import xxhash
 
 from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
 from headrace.diagnosis import QueryFacts, StreamFacts
+from headrace.diagnosis.demands import Needs
 from headrace.errors import DataError, SettingError
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.arriving import Gate, with_quoted
@@ -399,7 +400,7 @@ class InlineRunner:
         """What is known about the streams and the queries, for notes."""
         streams = {stream.value: feed.facts() for stream, feed in self.feeds.items()}
         queries = [
-            query_facts(plan, self._state(query, plan))
+            query_facts(Needs(plan), self._state(query, plan))
             for query in self.kernel.queries
             for plan in query.plans
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from headrace.algebra.expressions import Exists, PatternTerm, TriplePattern, Variable
@@ -83,6 +84,27 @@ class AnyOf:
 
 
 Demand: TypeAlias = Statement | AllOf | AnyOf
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a query needs before it gives rows; worked out once for each plan.
+
+    Attributes:
+        plan: the query.
+    """
+
+    plan: Plan
+
+    @cached_property
+    def demand(self) -> Demand:
+        """The statements without which its patterns cannot match."""
+        return demand_of(self.plan)
+
+    @cached_property
+    def always_answers(self) -> bool:
+        """Whether it gives a row even if nothing matches."""
+        return always_answers(self.plan)
 
 
 def demand_of(plan: Plan) -> Demand:

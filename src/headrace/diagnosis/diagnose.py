@@ -8,7 +8,6 @@ from typing import Final
 
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.windows import CountWindow, TimeWindow
-from headrace.diagnosis.demands import always_answers
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
 from headrace.diagnosis.names import counted, iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
@@ -255,7 +254,7 @@ class _Diagnosis:
         return Note(Code.NO_WINDOW_CLOSED, Severity.INFO, text, name, slowest.iri)
 
     def _patterns(self, query: QueryFacts) -> Note | bool | None:
-        found = PatternDiagnosis(self.facts, query.plan, self.makers)
+        found = PatternDiagnosis(self.facts, query.needs, self.makers)
         if found.missing is None:
             return None
         return found.note(found.missing) or True
@@ -263,7 +262,7 @@ class _Diagnosis:
     def _times_apart(self, query: QueryFacts) -> Note | None:
         """Two streams that are never in windows at the same time."""
         widths = [w.frame.width for w in query.plan.windows if isinstance(w.frame, TimeWindow)]
-        if len(widths) < len(query.plan.windows) or always_answers(query.plan):
+        if len(widths) < len(query.plan.windows) or query.needs.always_answers:
             return None
         spans = []
         for stream in query.plan.streams:
@@ -307,7 +306,7 @@ class _Diagnosis:
     def _mostly_late(self, query: QueryFacts) -> Note | None:
         for stream in query.plan.streams:
             known = self.facts.streams.get(stream.value)
-            if known is None or always_answers(query.plan):
+            if known is None or query.needs.always_answers:
                 continue
             if known.late and _MOST_LATE * known.late >= known.accepted:
                 name, elements = query.plan.name, counted(known.accepted, "element")
@@ -321,7 +320,7 @@ class _Diagnosis:
 
 def _is_mute(query: QueryFacts) -> bool:
     """Whether a query has given no rows, or gives rows whatever its patterns find."""
-    return not query.failed and (query.rows == 0 or always_answers(query.plan))
+    return not query.failed and (query.rows == 0 or query.needs.always_answers)
 
 
 def _every(number: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from headrace.diagnosis.demands import Needs
 from headrace.diagnosis.probes import Probe, Tally
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -46,7 +47,7 @@ class QueryFacts:
     """What has become of a query.
 
     Attributes:
-        plan: the query.
+        needs: the query, and what it needs.
         evaluations: how many evaluations were reported.
         rows: how much they have emitted.
         failed: whether it has stopped, or all of its evaluations have failed.
@@ -57,7 +58,7 @@ class QueryFacts:
         counted: how many triples or elements each of its windows has counted.
     """
 
-    plan: Plan
+    needs: Needs
     evaluations: int = 0
     rows: int = 0
     failed: bool = False
@@ -66,6 +67,11 @@ class QueryFacts:
     began: bool = False
     first: int | None = None
     counted: tuple[int, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """The query."""
+        return self.needs.plan
 
 
 class StaticData(Protocol):

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Construct, Select
-from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Statement, demand_of
+from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Needs, Statement
 from headrace.diagnosis.facts import Facts, StreamFacts
 from headrace.diagnosis.names import iri, shown_names, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
@@ -26,18 +26,23 @@ class PatternDiagnosis:
 
     Attributes:
         facts: what is known about the run.
-        plan: the query.
+        needs: the query, and what it needs.
         makers: the queries that make streams, by the IRIs of these.
     """
 
     facts: Facts
-    plan: Plan
+    needs: Needs
     makers: Mapping[str, Plan]
+
+    @property
+    def plan(self) -> Plan:
+        """The query."""
+        return self.needs.plan
 
     @cached_property
     def missing(self) -> Statement | None:
         """The first statement that the query needs and that cannot be found; None if unknown."""
-        return self._missing(demand_of(self.plan))
+        return self._missing(self.needs.demand)
 
     def _missing(self, demand: Demand) -> Statement | None:
         match demand:

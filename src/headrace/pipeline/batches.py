@@ -441,7 +441,9 @@ class Batches:
         if self._published == manifest.label:
             return
         reach("publish")
-        notes = self.diagnose(manifest, ended=manifest.final)
+        notes: tuple[Note, ...] = ()
+        if self.setup.live or manifest.final:
+            notes = self.diagnose(manifest, ended=manifest.final)
         with self._watch.stage("sink"):
             for sink in self.setup.sinks.values():
                 sink.write(manifest.label, told.reports)

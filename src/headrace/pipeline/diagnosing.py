@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from headrace.diagnosis import Facts, Note, QueryFacts, StreamFacts, diagnose
+from headrace.diagnosis.demands import Needs
 from headrace.diagnosis.probes import Probe, Tally
 from headrace.kernel.columns import GRAPH, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.data import Quads
@@ -90,13 +89,13 @@ def _greatest(state: StreamState) -> int | None:
     return max((high for high in state.highs.values() if high is not None), default=None)
 
 
-def query_facts(plan: Plan, state: QueryState | None) -> QueryFacts:
+def query_facts(needs: Needs, state: QueryState | None) -> QueryFacts:
     """What is known about a query."""
     if state is None:
-        return QueryFacts(plan, offered=0)
+        return QueryFacts(needs, offered=0)
     progress = state.progress
     return QueryFacts(
-        plan,
+        needs,
         state.evaluations - state.failed,
         state.rows,
         state.failure is not None or 0 < state.evaluations == state.failed,
@@ -121,41 +120,31 @@ def by_query(notes: Sequence[Note], plans: Iterable[Plan]) -> dict[str, tuple[No
     return {name: each for name, each in found.items() if each}
 
 
-_SHARE: Final = 20
-"""Diagnosis may take one part in so many of the time."""
-
-
 class Diagnosis:
-    """Finds the notes about a deployment after each batch, if that does not take too long."""
+    """Finds the notes about a deployment after each batch."""
 
-    def __init__(self, setup: Setup, clock: Callable[[], float] = perf_counter) -> None:
-        """Begin with no notes."""
+    def __init__(self, setup: Setup) -> None:
+        """Begin with what the deployment runs."""
         self._setup = setup
-        self._clock = clock
+        self._needs = [Needs(plan) for plan in setup.plans]
         self._static: StaticLookup | None = None
-        self._notes: tuple[Note, ...] = ()
-        self._next = clock()
 
     def of(self, manifest: Manifest, around: Around, *, ended: bool) -> tuple[Note, ...]:
-        """The notes that are true after a batch; in a hurry, those of the last look.
+        """The notes that are true after a batch.
 
         Args:
             manifest: what has been committed.
             around: the static data, and its terms.
             ended: whether the input has ended.
         """
-        began = self._clock()
-        if began < self._next and not ended:
-            return self._notes
         if self._static is None or not self._static.is_of(around.static):
             self._static = StaticLookup(around.static, around.dictionary)
         streams = {
             iri: stream_facts(iri, manifest.streams.get(iri, StreamState()), places)
             for iri, places in self._setup.sources.items()
         }
-        queries = [query_facts(plan, manifest.queries.get(plan.name)) for plan in self._setup.plans]
+        queries = [
+            query_facts(needs, manifest.queries.get(needs.plan.name)) for needs in self._needs
+        ]
         facts = Facts(streams, queries, self._setup.live, ended, self._static)
-        self._notes = (*diagnose(facts), *self._setup.notes(manifest))
-        now = self._clock()
-        self._next = now + _SHARE * (now - began)
-        return self._notes
+        return (*diagnose(facts), *self._setup.notes(manifest))

@@ -47,11 +47,17 @@ class Hub:
         self.inlets: dict[str, Inlet] = {}
         self.answered: Counter[int] = Counter()
         # Who has the deployment has all of it: another server at the same place ends here.
-        self.deployed = Deployed(settings, self.place, Catalogue(self.place.catalogue), self._prune)
+        self.following = Following(settings.limits.subscribers)
+        self.deployed = Deployed(
+            settings,
+            self.place,
+            Catalogue(self.place.catalogue),
+            self._prune,
+            self.following.wake,
+        )
         self.catalogue = self.deployed.catalogue
         self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
         self.deployed.engine.static.add(self.static.all_quads())
-        self.following = Following(self.limits.subscribers)
         self.retained = Retained(
             self.place.results,
             self.limits,

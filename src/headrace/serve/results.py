@@ -18,7 +18,7 @@ from headrace.results.json_format import term_from_json
 from headrace.results.table import Table
 from headrace.results.writing import result_text
 from headrace.serve.bodies import hub_of, number_of
-from headrace.serve.following import Ended, Missed, Topic, followed
+from headrace.serve.following import Ended, Missed, Topic, Woken, followed
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
 from headrace.serve.hub import Hub
 from headrace.serve.negotiation import chosen
@@ -156,15 +156,35 @@ def _ended(hub: Hub, name: str) -> str | None:
     return "stopped" if hub.failure(name) else None
 
 
+class NoteNews:
+    """The notes about a query for one follower: sent when others are true than before."""
+
+    def __init__(self, hub: Hub, query: str) -> None:
+        """Begin with none sent."""
+        self._hub = hub
+        self._query = query
+        self._sent: list[tuple[str, str | None, str | None]] = []
+
+    def changed(self) -> list[dict[str, str]] | None:
+        """The notes that are true now, if they are others; counts in texts do not matter."""
+        notes = self._hub.notes(self._query)
+        keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
+        if keys == self._sent:
+            return None
+        self._sent = keys
+        return notes
+
+
 async def _event_parts(
     hub: Hub, name: str, topic: Topic, after: int, mode: str
 ) -> AsyncIterator[bytes]:
-    shown: list[dict[str, str]] = []
+    news = NoteNews(hub, name)
     async for each in followed(topic, hub.retained, name, after, _QUIET):
-        if (notes := hub.notes(name)) != shown and not isinstance(each, Ended):
+        if not isinstance(each, Ended) and (notes := news.changed()) is not None:
             yield _event("notes", {"notes": notes})
-            shown = notes
         match each:
+            case Woken():
+                pass
             case None:
                 yield b": keep-alive\n\n"
                 reason = None if name in hub.catalogue.queries else "removed"
@@ -241,11 +261,10 @@ async def results_socket(socket: WebSocket) -> None:
         await accept_socket(socket)
         await socket.send_json({"type": "head", **_head(name, parsed)})
         topic.ended = topic.ended or _ended(hub, name)
-        shown: list[dict[str, str]] = []
+        news = NoteNews(hub, name)
         async for each in followed(topic, hub.retained, name, after, _QUIET):
-            if (notes := hub.notes(name)) != shown and not isinstance(each, Ended):
+            if not isinstance(each, Ended) and (notes := news.changed()) is not None:
                 await socket.send_json({"type": "notes", "notes": notes})
-                shown = notes
             await _send(socket, each)
         await socket.close()
     except (WebSocketDisconnect, RuntimeError):
@@ -254,8 +273,10 @@ async def results_socket(socket: WebSocket) -> None:
         await following.__aexit__(None, None, None)
 
 
-async def _send(socket: WebSocket, each: Kept | Missed | Ended | None) -> None:
+async def _send(socket: WebSocket, each: Kept | Missed | Ended | Woken | None) -> None:
     match each:
+        case Woken():
+            pass
         case Kept():
             line = each.line.decode().rstrip("\n")
             await socket.send_text(f'{{"type":"evaluation",{line[1:]}')
