@@ -133,6 +133,20 @@ def statements_of(demand: Demand) -> Iterator[Statement]:
             assert_never(demand)
 
 
+def required_statements(demand: Demand) -> Iterator[Statement]:
+    """The statements that are needed in any case."""
+    match demand:
+        case Statement():
+            yield demand
+        case AllOf(parts):
+            for part in parts:
+                yield from required_statements(part)
+        case AnyOf():
+            return
+        case _:
+            assert_never(demand)
+
+
 def _ungrouped(operator: Operator) -> Operator:
     """The pattern below the solution modifiers and the grouping of the whole query."""
     while isinstance(

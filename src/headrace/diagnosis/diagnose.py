@@ -7,20 +7,19 @@ from itertools import pairwise
 from typing import Final
 
 from headrace.algebra.reporting import Every, OnClose
-from headrace.algebra.windows import CountWindow, TimeWindow
+from headrace.algebra.windows import Counted, CountWindow, TimeWindow, WindowFrame
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
 from headrace.diagnosis.names import counted, iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.patterns import PatternDiagnosis
+from headrace.diagnosis.probes import Probe
 from headrace.diagnosis.spans import duration_text, time_text
 from headrace.errors import listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
+from headrace.rdf.times import plausible_unit
 
 _MILLISECOND: Final = 1_000
-_PLAUSIBLE: Final = (900_000_000, 4_200_000_000)
-"""Seconds since the epoch from 1998 to 2103."""
-_UNITS: Final = (("seconds", 1, "multiply"), ("microseconds", 1_000_000, "divide"))
 _MOST_LATE: Final = 2
 
 
@@ -76,7 +75,7 @@ class _Diagnosis:
     def _silence(self, stream: StreamFacts) -> Note | None:
         """Why a stream has no elements."""
         name, place = iri(stream.iri), {"stream": stream.iri}
-        sources = f" in {listing(stream.sources, 'and')}" if stream.sources else ""
+        sources = f" from {listing(stream.sources, 'and')}" if stream.sources else ""
         subject = stream.sources[0] if stream.sources else None
         if stream.elements and stream.accepted == 0:
             those = _every(stream.elements)
@@ -96,16 +95,19 @@ class _Diagnosis:
             )
             return Note(Code.ONLY_HEARTBEATS, Severity.WARNING, text, subject=subject, **place)
         ended = self.facts.ended
-        remedy = (
-            "check that it is the right source"
-            if stream.sources
-            else "push elements to it, or declare a source"
-        )
+        if not ended and any(self._waits(query, stream) for query in self.facts.queries):
+            return None
+        remedy = "check that it is the right source" if stream.sources else "push elements to it"
         what = "had no elements" if ended else "has had no elements yet"
         text = f"{name} {what}: nothing was read{sources}; {remedy}"
         if not stream.sources:
             text = f"{name} {what}: {remedy}"
         return Note(Code.NO_ELEMENTS, Severity.WARNING, text, subject=subject, **place)
+
+    def _waits(self, query: QueryFacts, stream: StreamFacts) -> bool:
+        """Whether a query waits for a stream while others of its streams go on."""
+        own = self._streams_of(query)
+        return stream in own and any(each.accepted for each in own)
 
     @staticmethod
     def _is_all_late(stream: StreamFacts) -> bool:
@@ -120,7 +122,6 @@ class _Diagnosis:
         if not _is_mute(query):
             return
         for cause in (
-            self._empty_input,
             self._silent_streams,
             self._only_gaps,
             self._not_closed,
@@ -148,27 +149,15 @@ class _Diagnosis:
                 text = f"{text}; did you mean {near}?" if near else text
                 yield Note(Code.NO_STATIC_GRAPH, Severity.WARNING, text, plan.name, subject=subject)
 
-    def _empty_input(self, query: QueryFacts) -> Note | None:
+    def _empty_input(self, query: QueryFacts, stream: str) -> Note:
         """It reads what another query makes, and that one made nothing."""
-        for stream in query.plan.streams:
-            maker = self.makers.get(stream.value)
-            if maker is None or self.states[maker.name].rows:
-                continue
-            if self.states[maker.name].failed:
-                why = f"'{maker.name}', which makes it, has stopped: correct that query first"
-            else:
-                why = f"'{maker.name}', which makes it, has given nothing: see why that is"
-            name = query.plan.name
-            text = f"'{name}' reads {iri(stream.value)}, and {why}"
-            return Note(
-                Code.EMPTY_INPUT_STREAM,
-                Severity.WARNING,
-                text,
-                name,
-                stream.value,
-                maker.name,
-            )
-        return None
+        maker, name = self.makers[stream].name, query.plan.name
+        if self.states[maker].failed:
+            why = "has stopped: correct that query first"
+        else:
+            why = "has given nothing: look at that query first"
+        text = f"'{name}' reads the stream that '{maker}' makes, which {why}"
+        return Note(Code.EMPTY_INPUT_STREAM, Severity.WARNING, text, name, stream, maker)
 
     def _streams_of(self, query: QueryFacts) -> list[StreamFacts]:
         """The streams of a query that are read from outside."""
@@ -177,9 +166,7 @@ class _Diagnosis:
 
     def _silent_streams(self, query: QueryFacts) -> Note | bool | None:
         """Its streams have no elements, or are all late, which their own notes say."""
-        own = [
-            self.facts.streams[s.value] for s in query.plan.streams if s.value in self.facts.streams
-        ]
+        own = self._streams_of(query)
         silent = [each for each in own if not each.accepted]
         if own and len(own) == len(query.plan.streams):
             if len(silent) == len(own):
@@ -210,33 +197,34 @@ class _Diagnosis:
 
     def _not_closed(self, query: QueryFacts) -> Note | None:
         """None of its windows has closed."""
-        plan, name = query.plan, query.plan.name
-        counts = [(window, window.frame) for window in plan.windows]
-        report = plan.semantics.report
-        if isinstance(report, OnClose) and counts:
-            full = [
-                (window, frame, number)
-                for (window, frame), number in zip(counts, query.counted, strict=False)
-                if isinstance(frame, CountWindow)
-            ]
-            if len(full) == len(plan.windows) and all(n < frame.step for _, frame, n in full):
-                window, frame, number = full[0]
-                unit = str(frame.counted)
-                text = (
-                    f"no window of '{name}' has closed: it closes after {frame.step:,} {unit}, and"
-                    f" {iri(window.stream.value)} had {number:,}; a smaller STEP closes it sooner"
-                )
-                stream = window.stream.value
-                return Note(Code.COUNT_NOT_REACHED, Severity.WARNING, text, name, stream)
+        report = query.plan.semantics.report
+        if isinstance(report, OnClose):
+            found = self._too_few(query)
+            if found is not None:
+                return found
         if query.began or self.facts.ended or not isinstance(report, OnClose | Every):
             return None
         return self._open(query)
 
+    def _too_few(self, query: QueryFacts) -> Note | None:
+        """A stream has had fewer elements than a count window needs before it closes."""
+        name, found = query.plan.name, list[Note]()
+        for window in query.plan.windows:
+            stream, frame = self.facts.streams.get(window.stream.value), window.frame
+            number = None if stream is None else _number_of(stream, frame)
+            if number is None or not isinstance(frame, CountWindow) or number >= frame.step:
+                return None
+            text = (
+                f"no window of '{name}' has closed: it closes after {frame.step:,} {frame.counted},"
+                f" and {iri(window.stream.value)} had {number:,}; a smaller STEP closes it sooner"
+            )
+            place = window.stream.value
+            found.append(Note(Code.COUNT_NOT_REACHED, Severity.WARNING, text, name, place))
+        return found[0] if found else None
+
     def _open(self, query: QueryFacts) -> Note | None:
         """In a live run: the first window is still open, and which stream it waits for."""
-        own = [
-            self.facts.streams[s.value] for s in query.plan.streams if s.value in self.facts.streams
-        ]
+        own = self._streams_of(query)
         reached = [
             (each.high - query.plan.delay(Iri(each.iri)), each)
             for each in own
@@ -253,10 +241,18 @@ class _Diagnosis:
         )
         return Note(Code.NO_WINDOW_CLOSED, Severity.INFO, text, name, slowest.iri)
 
+    def _found(self, query: QueryFacts) -> PatternDiagnosis:
+        idle = {name for name, plan in self.makers.items() if not self.states[plan.name].rows}
+        return PatternDiagnosis(self.facts, query.needs, self.makers, frozenset(idle))
+
     def _patterns(self, query: QueryFacts) -> Note | bool | None:
-        found = PatternDiagnosis(self.facts, query.needs, self.makers)
+        """A statement that it needs cannot be found."""
+        found = self._found(query)
         if found.missing is None:
             return None
+        idle = [name for name in found.streams(found.missing) if name in found.idle]
+        if idle:
+            return self._empty_input(query, idle[0])
         return found.note(found.missing) or True
 
     def _times_apart(self, query: QueryFacts) -> Note | None:
@@ -265,8 +261,8 @@ class _Diagnosis:
         if len(widths) < len(query.plan.windows) or query.needs.always_answers:
             return None
         spans = []
-        for stream in query.plan.streams:
-            known = self.facts.streams.get(stream.value)
+        for stream in sorted(self._found(query).required_streams):
+            known = self.facts.streams.get(stream)
             if known is None or known.tally.partial or known.tally.least is None:
                 return None
             if known.high is None or not known.accepted:
@@ -303,11 +299,14 @@ class _Diagnosis:
         )
         return Note(Code.EMPTY_WINDOWS, Severity.WARNING, text, name)
 
-    def _mostly_late(self, query: QueryFacts) -> Note | None:
+    def _mostly_late(self, query: QueryFacts) -> Note | bool | None:
+        """Most elements of one of its streams missed a window."""
         for stream in query.plan.streams:
             known = self.facts.streams.get(stream.value)
             if known is None or query.needs.always_answers:
                 continue
+            if self._is_all_late(known):
+                return True
             if known.late and _MOST_LATE * known.late >= known.accepted:
                 name, elements = query.plan.name, counted(known.accepted, "element")
                 text = (
@@ -321,6 +320,17 @@ class _Diagnosis:
 def _is_mute(query: QueryFacts) -> bool:
     """Whether a query has given no rows, or gives rows whatever its patterns find."""
     return not query.failed and (query.rows == 0 or query.needs.always_answers)
+
+
+def _number_of(stream: StreamFacts, frame: WindowFrame) -> int | None:
+    """How many triples or elements of a stream a count window may have counted."""
+    if not isinstance(frame, CountWindow):
+        return None
+    if frame.counted is Counted.ELEMENTS:
+        return stream.accepted
+    counts = [stream.tally.count(Probe()), stream.tally.count(Probe(named=True))]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _every(number: int) -> str:
@@ -348,20 +358,16 @@ def _time_unit(stream: StreamFacts) -> Note | None:
     least, high = stream.tally.least, stream.high
     if least is None or high is None:
         return None
-    for unit, per_second, verb in _UNITS:
-        low, top = (each * per_second * _MILLISECOND for each in _PLAUSIBLE)
-        if low <= least and high <= top:
-            number = least // _MILLISECOND
-            year = time_text(least).partition("-")[0]
-            text = (
-                f"the times of {iri(stream.iri)} look like {unit} since the epoch, and are read as"
-                f" milliseconds, so that {number} is in the year {year}: {verb} them by 1,000, or"
-                " write them in ISO 8601"
-            )
-            return Note(
-                Code.TIME_UNIT, Severity.WARNING, text, stream=stream.iri, subject=str(number)
-            )
-    return None
+    unit = plausible_unit(least // _MILLISECOND)
+    if unit is None or unit is not plausible_unit(high // _MILLISECOND):
+        return None
+    number, year = least // _MILLISECOND, time_text(least).partition("-")[0]
+    text = (
+        f"the times of {iri(stream.iri)} look like {unit} since the epoch, and are read as"
+        f" milliseconds, so that {number} is in the year {year}: {unit.remedy}, or write them in"
+        " ISO 8601"
+    )
+    return Note(Code.TIME_UNIT, Severity.WARNING, text, stream=stream.iri, subject=str(unit))
 
 
 def _gapped(plan: Plan) -> Sequence[TimeWindow]:

@@ -89,11 +89,16 @@ class StaticData(Protocol):
     def graphs(self) -> frozenset[str]:
         """The names of the static graphs."""
 
+    @property
+    def predicates(self) -> Sequence[str]:
+        """Predicates of static statements, in angle brackets; not all if they are many."""
+
 
 class NoStaticData:
     """No static data."""
 
     graphs: frozenset[str] = frozenset()
+    predicates: Sequence[str] = ()
 
     def has(self, probe: Probe, graphs: Sequence[Iri | None] | None) -> bool:  # noqa: ARG002
         """Find nothing."""

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Construct, Select
-from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Needs, Statement
+from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Needs, Statement, required_statements
 from headrace.diagnosis.facts import Facts, StreamFacts
 from headrace.diagnosis.names import iri, shown_names, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
@@ -28,11 +28,13 @@ class PatternDiagnosis:
         facts: what is known about the run.
         needs: the query, and what it needs.
         makers: the queries that make streams, by the IRIs of these.
+        idle: the streams of such queries that have given nothing.
     """
 
     facts: Facts
     needs: Needs
     makers: Mapping[str, Plan]
+    idle: frozenset[str] = frozenset()
 
     @property
     def plan(self) -> Plan:
@@ -61,6 +63,16 @@ class PatternDiagnosis:
             return True
         return any(self._count(name, statement.probe) != 0 for name in self.streams(statement))
 
+    @cached_property
+    def required_streams(self) -> frozenset[str]:
+        """The streams without which the patterns cannot match, as far as that is certain."""
+        found = [
+            self.streams(each)
+            for each in required_statements(self.needs.demand)
+            if not self._static(each.probe, each)
+        ]
+        return frozenset(names[0] for names in found if len(names) == 1)
+
     def streams(self, statement: Statement) -> list[str]:
         """The streams whose windows a statement is looked for in."""
         name = statement.scope.window
@@ -78,6 +90,8 @@ class PatternDiagnosis:
 
     def _count(self, stream: str, probe: Probe) -> int | None:
         """How many statements of a stream matched a probe; None if that is not known."""
+        if stream in self.idle:
+            return 0
         if stream in self.makers:
             return 0 if can_make(self.makers[stream], stream, probe) is False else None
         known = self.facts.streams.get(stream)
@@ -119,7 +133,7 @@ class PatternDiagnosis:
 
     def _has_statements(self, stream: str) -> bool:
         if stream in self.makers:
-            return True
+            return stream not in self.idle
         return self._came(stream, Probe()) or self._came(stream, Probe(named=True))
 
     def _unknown_term(self, statement: Statement, streams: Sequence[str]) -> Note | None:
@@ -293,7 +307,8 @@ class PatternDiagnosis:
                 streams,
             )
         wanted = canonical(probe.predicate)
-        came = self._predicates(streams)
+        static = self.facts.static.predicates if statement.scope.window is None else ()
+        came = sorted({*self._predicates(streams), *static})
         near = similar_name(wanted, came)
         if near is not None:
             hint = f"did you mean {near}?"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final
 
 import polars as pl
 
@@ -20,6 +22,8 @@ from headrace.planning.plan import Plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri
 
+_MOST_PREDICATES: Final = 1_000
+
 
 class StaticLookup:
     """Looks up in static data whether a statement that a note is about stands there."""
@@ -29,7 +33,6 @@ class StaticLookup:
         self._static = static
         self._dictionary = dictionary
         self._found: dict[tuple[Probe, tuple[Iri | None, ...] | None], bool] = {}
-        self._graphs: frozenset[str] | None = None
 
     def has(self, probe: Probe, graphs: Sequence[Iri | None] | None) -> bool:
         """Whether a static statement matches a probe in some graphs; None is all named ones."""
@@ -53,14 +56,17 @@ class StaticLookup:
         """Whether it looks into these data."""
         return self._static is static
 
-    @property
+    @cached_property
+    def predicates(self) -> Sequence[str]:
+        """The predicates of static statements; not all if they are many."""
+        ids = self._static.frame[PREDICATE].unique().head(_MOST_PREDICATES).to_list()
+        return sorted(self._dictionary.few_texts(ids))
+
+    @cached_property
     def graphs(self) -> frozenset[str]:
         """The names of the static graphs."""
-        if self._graphs is None:
-            ids = self._static.frame[GRAPH].drop_nulls().unique().to_list()
-            texts = self._dictionary.few_texts(ids)
-            self._graphs = frozenset(each.strip("<>") for each in texts)
-        return self._graphs
+        ids = self._static.frame[GRAPH].drop_nulls().unique().to_list()
+        return frozenset(each.strip("<>") for each in self._dictionary.few_texts(ids))
 
 
 def _in_graphs(graphs: Sequence[Iri | None] | None, seed: int) -> pl.Expr:
