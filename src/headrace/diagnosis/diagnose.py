@@ -88,7 +88,7 @@ class _Diagnosis:
             return Note(Code.ALL_REJECTED, Severity.ERROR, text, subject=subject, **place)
         if stream.elements:
             return None
-        if stream.high is not None:
+        if stream.high is not None and self.facts.ended:  # a live run makes heartbeats of its own
             text = (
                 f"{name} has had heartbeats and no elements: a line with a time alone moves time"
                 " on, so write a tab and a statement after the time"
@@ -123,11 +123,11 @@ class _Diagnosis:
             return
         for cause in (
             self._silent_streams,
+            self._empty_windows,
             self._only_gaps,
             self._not_closed,
             self._patterns,
             self._times_apart,
-            self._empty_windows,
             self._mostly_late,
         ):
             found = cause(query)
@@ -288,14 +288,14 @@ class _Diagnosis:
         return Note(Code.TIMES_APART, Severity.WARNING, text, plan.name, other[2].iri)
 
     def _empty_windows(self, query: QueryFacts) -> Note | None:
-        if query.offered != 0 or not query.evaluations:
+        """Elements have come before the query was registered, and none since."""
+        own = self._streams_of(query)
+        if query.offered != 0 or len(own) < len(query.plan.streams):
             return None
-        name = query.plan.name
-        streams = listing((iri(each.value) for each in query.plan.streams), "and")
-        were = "1 window" if query.evaluations == 1 else f"{query.evaluations:,} windows"
+        name, streams = query.plan.name, listing((iri(each.iri) for each in own), "and")
         text = (
-            f"{were} of '{name}' closed without an element: nothing has come on {streams} since it"
-            " was registered; it sees what comes from then on"
+            f"windows of '{name}' close empty: nothing has come on {streams} since it was"
+            " registered, and it sees what comes from then on; push more elements"
         )
         return Note(Code.EMPTY_WINDOWS, Severity.WARNING, text, name)
 

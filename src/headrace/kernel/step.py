@@ -301,19 +301,19 @@ class Kernel:
         late: dict[Iri, list[Times]],
     ) -> None:
         """Tell a query what has come in, and collect what is late for it."""
+        offered = outside = 0
         for number, stream in enumerate(query.plan.streams):
             elements = new.get(stream)
             if elements is not None:
                 if query.since >= 0:
                     elements = elements.where(elements.positions > query.since)
                 query.saw(number, elements)
-        offered = outside = 0
+                offered += len(elements)
         for number, elements, flags in query.settle(self._watermark(query), ended):
-            offered += len(elements)
             outside += query.outside(number, elements)
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
-        if offered:
+        if offered or outside:
             self._placed[query.name] = offered, outside
 
     def _ahead(
