@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from headrace.algebra.query import Ask, Select
+from headrace.diagnosis import Severity
 from headrace.dialects import Parsed
 from headrace.rdf.terms import Quad
 from headrace.results.formats import ResultFormat, format_of_media_type
@@ -166,8 +167,12 @@ class NoteNews:
         self._sent: list[tuple[str, str | None, str | None]] = []
 
     def changed(self) -> list[dict[str, str]] | None:
-        """The notes that are true now, if they are others; counts in texts do not matter."""
+        """The notes that are true now, if they are others; counts in texts do not matter.
+
+        Those that are for information only are shown with the query, and not sent.
+        """
         notes = self._hub.notes(self._query)
+        notes = [each for each in notes if each["severity"] != Severity.INFO]
         keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
         if keys == self._sent:
             return None
