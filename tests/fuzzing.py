@@ -72,7 +72,7 @@ class Progress:
         if is_fuzzing() and now - self._reported >= _OFTEN:
             self._reported = now
             seconds = now - self._began
-            print(  # noqa: T201 - it is read by who waits
+            print(
                 f"{self._name}: {self._done} of {self._total} runs in {seconds:.0f} s",
                 file=sys.__stderr__,
                 flush=True,

@@ -23,6 +23,7 @@ export interface Stream {
   log_bytes: number;
   log_quota: number;
   queries: string[];
+  notes: Note[];
 }
 
 /** A contract with an endpoint that is not kept; or is again, if there is no problem. */
@@ -31,6 +32,16 @@ export interface Alert {
   at: number;
   problem: string | null;
   accuracy: number;
+}
+
+/** Why a query gives no rows, or what else should be known about it. */
+export interface Note {
+  code: string;
+  severity: "error" | "warning" | "info";
+  text: string;
+  query?: string;
+  stream?: string;
+  subject?: string;
 }
 
 export interface Query {
@@ -52,6 +63,7 @@ export interface Query {
   overloaded: boolean;
   /** Contracts with endpoints that are not kept now. */
   alerts: Alert[];
+  notes: Note[];
   route_changes: number;
   last: { id: number; at: number; rows: number } | null;
 }

@@ -1,4 +1,4 @@
-// Why nothing comes out, in a sentence: the commonest question about continuous queries.
+// Why nothing comes out, in a sentence: the notes of the server, which all front ends show.
 import type { Query, Status, Stream } from "./api";
 import { duration, plural } from "./format";
 import { lastPart } from "./terms";
@@ -18,22 +18,24 @@ export function reason(query: Query, status: Status): Reason {
   if (status.problem) return { tone: "bad", text: status.problem, advice: "The server cannot go on before this is mended." };
   const alert = query.alerts[0];
   if (alert) return { tone: "bad", text: `It cannot keep its contract with ${alert.endpoint}: ${alert.problem ?? "it is broken"}.`, advice: `Its answers go on, estimated to be ${Math.round(100 * alert.accuracy)} % accurate.` };
+  const note = query.notes[0];
+  if (note) return { tone: note.severity === "error" ? "bad" : "wait", text: sentence(note.text), advice: "" };
   const streams = query.streams.map((iri) => status.streams.find((stream) => stream.iri === iri));
-  const silent = streams.filter((stream): stream is Stream => stream?.elements === 0);
-  if (silent.length && silent.length === streams.length)
-    return { tone: "wait", text: `Nothing has come on ${named(silent)} yet.`, advice: "Push an element on the Streams page, or start the demo that feeds it." };
-  if (query.evaluations === 0)
-    return { tone: "wait", text: "No window has closed since it was registered.", advice: "A window closes when its streams have come past its end. Give it the width of one step." };
   const stopped = streams.filter((stream): stream is Stream => !!stream && stream.rate === 0 && (stream.lag ?? 0) > QUIET);
   if (stopped.length && stopped.length === streams.length) {
     const lag = Math.min(...stopped.map((stream) => stream.lag ?? 0));
     return { tone: "wait", text: `${named(stopped)} ${stopped.length === 1 ? "has" : "have"} been quiet for ${duration(lag * 1000)}.`, advice: "Windows close only as event time moves on. Push more, or send a heartbeat." };
   }
   if (query.overloaded) return { tone: "wait", text: "The server cannot keep up with this query.", advice: "Longer steps, narrower windows or fewer queries help." };
-  if (query.rows === 0)
-    return { tone: "wait", text: `${plural(query.evaluations, "window has", "windows have")} closed, and nothing in them matched.`, advice: "Compare the patterns with what flows on the stream: its latest elements are on the Streams page." };
+  if (query.evaluations === 0) return { tone: "wait", text: "It runs. No window has closed since it was registered.", advice: "" };
+  if (query.rows === 0) return { tone: "good", text: `It runs. ${plural(query.evaluations, "window has", "windows have")} closed, and nothing in them matched.`, advice: "" };
   if (query.last?.rows === 0) return { tone: "good", text: "It runs. The last window was empty.", advice: "" };
   return { tone: "good", text: "It runs.", advice: "" };
+}
+
+/** A note of the server as a sentence of its own. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? "" : "."}`;
 }
 
 function named(streams: Stream[]): string {

@@ -4,7 +4,7 @@ import type { Query, Status, Stream } from "../src/api";
 import { reason } from "../src/why";
 
 const stream = { name: "cars", iri: "x:cars", title: "Cars", elements: 10, late: 0, rejected: 0, rate: 2, lag: 0.2, queries: [] } as unknown as Stream;
-const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, alerts: [], last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
+const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, alerts: [], notes: [], last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
 const status = (streams: Stream[]) => ({ problem: null, streams }) as unknown as Status;
 const said = (changed: Partial<Query>, changedStream: Partial<Stream> = {}) => reason({ ...query, ...changed }, status([{ ...stream, ...changedStream }]));
 
@@ -12,7 +12,10 @@ test("each reason for silence has its words", () => {
   assert.equal(said({}).tone, "good");
   assert.match(said({ state: "paused" }).text, /paused/);
   assert.match(said({ state: "stopped", error: "too many rows" }).text, /too many rows/);
-  assert.match(said({ evaluations: 0 }, { elements: 0 }).text, /Nothing has come on Cars/);
+  const note = { code: "unknown-predicate", severity: "warning" as const, text: "'q' looks for <x:p>: did you mean <x:P>?" };
+  assert.deepEqual(said({ notes: [note] }), { tone: "wait", text: note.text, advice: "" });
+  const bad = { code: "all-rejected", severity: "error" as const, text: "all elements of <x:s> were rejected" };
+  assert.deepEqual(said({ notes: [bad] }), { tone: "bad", text: "All elements of <x:s> were rejected.", advice: "" });
   assert.match(said({ evaluations: 0 }).text, /No window has closed/);
   assert.match(said({ rows: 0 }).text, /nothing in them matched/);
   assert.match(said({}, { rate: 0, lag: 120 }).text, /quiet for 2 min/);

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.diagnosis import Code, Note
 from headrace.errors import SettingError
 from headrace.kernel.counting import Counters, counted
 from headrace.pipeline.manifest import Manifest
@@ -164,15 +165,21 @@ class Acceptance:
                     f"exceeds the limit of {limit} (--max-rejected){self._because(iri)}"
                 )
 
-    def errors(self) -> Iterator[str]:
-        """Say why a run that has ended has failed."""
-        yield from self.all_rejected()
+    def errors(self, notes: Iterable[Note] = ()) -> Iterator[str]:
+        """Say why a run that has ended has failed, apart from what its notes say."""
+        yield from self.all_rejected(notes)
         yield from self.unmet()
 
-    def all_rejected(self) -> Iterator[str]:
-        """Name the streams that were read, if nothing of any stream was accepted."""
-        if self._is_all_rejected:
-            yield from map(self._rejected, filter(self._has_only_rejections, self._counters))
+    def all_rejected(self, notes: Iterable[Note] = ()) -> Iterator[str]:
+        """Name the streams that were read, if nothing of any stream was accepted.
+
+        Args:
+            notes: those of the run; a stream of which they say so is left out.
+        """
+        noted = {note.stream for note in notes if note.code is Code.ALL_REJECTED}
+        if self.is_all_rejected:
+            rejected = filter(self._has_only_rejections, self._counters)
+            yield from (self._rejected(iri) for iri in rejected if iri not in noted)
 
     def unmet(self) -> Iterator[str]:
         """Say what the run had to achieve and has not."""
@@ -185,18 +192,17 @@ class Acceptance:
                     yield f"query '{name}' gave no rows, and every query has to give some"
 
     def notes(self) -> Iterator[str]:
-        """Say what should be known of a run that has ended."""
+        """Name the streams of which a run that went on has read nothing new."""
+        if self._before is None or self._before.batch < 0:
+            return
         for iri, counters in self._counters.items():
-            if self._has_only_rejections(iri) and not self._is_all_rejected:
-                yield self._rejected(iri)
-            elif not counters.messages:
-                new = "new " if self._before is not None and self._before.batch >= 0 else ""
+            if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
-                found = f"no {new}message in {named}" if named else "no source"
-                yield f"nothing {new}to read: stream <{iri}> has {found}"
+                yield f"nothing new to read: stream <{iri}> has no new message in {named}"
 
     @property
-    def _is_all_rejected(self) -> bool:
+    def is_all_rejected(self) -> bool:
+        """Whether input was read, and none of it was accepted."""
         every = self._counters.values()
         return any(each.rejected_messages for each in every) and not any(
             each.accepted for each in every

@@ -308,17 +308,18 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         shared = "-" in job.outs and sys.stdout.isatty()
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
             voice = Voice(
-                lambda text: display.say(f"note: {text}"),
+                display.note,
                 written,
                 watch=display.show,
                 phase=display.phase,
+                report=lambda note: display.note(note.text, is_error=note.is_error),
             )
             outcome = run_job(job, voice)
-        for text in conclusion(outcome, job):
+        for text in conclusion(outcome, job, quiet=quiet):
             typer.echo(text, err=True)
         for error in outcome.errors:
             typer.echo(f"error: {error}", err=True)
-    if outcome.stopped or outcome.errors:
+    if outcome.has_failed:
         raise typer.Exit(FAILED_RUN)
 
 

@@ -21,7 +21,8 @@ from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.messages import TopicSource, topic_source
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
-from headrace.pipeline.streams import KAFKA, Declared, Sources
+from headrace.pipeline.streams import KAFKA, LOG, Declared, Sources
+from headrace.pipeline.tallying import probes_of
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
@@ -84,6 +85,10 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         partitions,
         allowed or Allowed(deployment.seed),
         idles=_idles(plans, streams, idles or {}),
+        sources={
+            iri: [each.place for each in given if each.kind != LOG]
+            for iri, given in streams.items()
+        },
     )
 
 
@@ -120,6 +125,7 @@ def _decoding(
         sources[0].rule if sources else SAID_TIME,
         shapes=wanted_shapes(plans, Iri(iri)),
         delay=min(delays, default=0),
+        probes=probes_of(plans, iri),
     )
 
 

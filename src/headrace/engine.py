@@ -12,6 +12,7 @@ from headrace.acceptance import Acceptance, Demands, MostRejected
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
 from headrace.deploying import Refreshing
+from headrace.diagnosis import Facts, Note, StreamFacts, diagnose
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.engine_runs import (
@@ -20,7 +21,6 @@ from headrace.engine_runs import (
     check_deployable,
     check_read,
     conclude,
-    conclude_files,
     declared_sources,
     files_by_stream,
     run_deployed,
@@ -40,6 +40,7 @@ from headrace.kernel.reports import Report
 from headrace.kernel.step import Kernel, Results
 from headrace.launching import INTERVAL, Launch, RunnerKind, runner_kind
 from headrace.pipeline.deployment import open_deployment
+from headrace.pipeline.diagnosing import StaticLookup, by_query
 from headrace.pipeline.parts import Allowed
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
@@ -202,7 +203,7 @@ class Engine:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
         self.static.check_services(parsed)
-        query = Query(name, parsed, settings or {}, self.remove)
+        query = Query(name, parsed, settings or {}, self.remove, self._notes_of)
         plan = self._plan(query)
         if self._clock is None:
             check_live(plan)
@@ -214,7 +215,7 @@ class Engine:
             self._take_in()  # so that it sees nothing of what has come before
         self.entailing.add(plan, self.static.schemas.of(parsed.query, parsed.source))
         if self._runner is not None:
-            self._runner.kernel.register(plan)
+            self._runner.register(plan)
         self._queries[name] = query
         self._fitting.add(plan)
         self.static.schemas.is_fixed = True
@@ -234,7 +235,7 @@ class Engine:
         self._fitting.remove(plan, map(self._plan, self._queries.values()))
         if self._runner is not None:
             self._take_in()
-            self._runner.kernel.remove(name)
+            self._runner.remove(name)
         self.entailing.remove(name)
         self._queries.pop(name).end()
 
@@ -382,7 +383,9 @@ class Engine:
         came = {iri: counters.since(before[iri]) for iri, counters in self.counters.items()}
         rows = {name: self._emitted[name] for name in self._queries}
         acceptance = Acceptance({iri: self._streams[iri].sources for iri in files}, demands)
-        conclude_files(acceptance, came, rows, self.rejected[known:])
+        acceptance.take_reasons((each.stream, each.reason) for each in self.rejected[known:])
+        acceptance.take_counts(came, rows)
+        conclude(acceptance, self.notes)
 
     def _run_deployed(
         self, launch: Launch, partitions: int, progress: Callable[[str], None], demands: Demands
@@ -412,7 +415,7 @@ class Engine:
         self._followed = follower
         run_deployed(launch, parts, self.checkpoint, sources, follower)
         self._end()
-        conclude(acceptance)
+        conclude(acceptance, self.notes)
 
     def stop(self) -> None:
         """End a run that goes on, after the batch that it is working on."""
@@ -489,6 +492,22 @@ class Engine:
         came = {} if self._followed is None else self._followed.counters
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Why queries give no rows, and what else should be known about the run so far."""
+        if self._followed is not None:
+            return self._followed.notes
+        streams, queries = self.runner.facts()
+        known = {
+            iri: replace(streams.get(iri, StreamFacts(iri)), sources=stream.sources)
+            for iri, stream in self._streams.items()
+        }
+        static = StaticLookup(self._statements(), self.static.dictionary)
+        return diagnose(Facts(known, queries, self.live, self._ended, static))
+
+    def _notes_of(self, name: str) -> Sequence[Note]:
+        return by_query(self.notes, [self._plan(self._queries[name])]).get(name, ())
 
     @property
     def late(self) -> list[LateElement]:

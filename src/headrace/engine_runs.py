@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from headrace.acceptance import Acceptance
 from headrace.declared_sources import check_sources
 from headrace.deploying import Refreshing, setup_of
+from headrace.diagnosis import Note, Severity
 from headrace.errors import DataError, SettingError
-from headrace.inline import LOG, RejectedElement
+from headrace.inline import LOG
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Paces
@@ -97,6 +98,7 @@ class RunFollower:
         self.progress = progress
         self.runner: Runner | None = None
         self.last: Manifest | None = None
+        self.notes: Sequence[Note] = ()
 
     def begin(self, runner: Runner) -> None:
         """Take note of the runner that works on the batches from now on."""
@@ -118,7 +120,7 @@ class RunFollower:
         for warning in self._paces.changes(self._plans, known):
             LOG.warning(warning)
         self.progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
-        self.last = manifest
+        self.last, self.notes = manifest, told.notes
         if self.runner is not None:  # else it is a batch of an earlier run
             self.acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
             self.acceptance.take_manifest(manifest)
@@ -186,38 +188,30 @@ def run_deployed(
         )
         batches = Batches(deployment, setup, follower)
         follower.acceptance.begin(batches.last())
-        last, _ = work(launch, batches, sources, follower.begin, LOG.warning, follower.progress)
+        progress = follower.progress
+        last, stopped = work(launch, batches, sources, follower.begin, LOG.warning, progress)
         follower.acceptance.take_manifest(last)
+        ended = launch.interval is None and (last.final or not stopped)
+        follower.notes = batches.diagnose(last, ended=ended)
     follower.runner = None
 
 
-def conclude(acceptance: Acceptance) -> None:
-    """Say what should be known of a run that has ended.
+def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
+    """Report a run that has ended.
+
+    Args:
+        acceptance: what was read and rejected, and what the run had to achieve.
+        notes: why queries have given no rows, and what else should be known.
 
     Raises:
-        DataError: it has not achieved what it had to.
+        DataError: the run has not achieved what it had to.
     """
-    for note in (*acceptance.all_rejected(), *acceptance.notes()):
-        LOG.warning(note)
+    noted = [note.text for note in notes if note.severity is not Severity.INFO]
+    for text in (*noted, *acceptance.all_rejected(notes), *acceptance.notes()):
+        LOG.warning(text)
     problems = list(acceptance.unmet())
     if problems:
         raise DataError("\n".join(problems))
-
-
-def conclude_files(
-    acceptance: Acceptance,
-    came: Mapping[str, Counters],
-    rows: Mapping[str, int],
-    rejected: Iterable[RejectedElement],
-) -> None:
-    """Say what should be known of a run over files that has ended.
-
-    Raises:
-        DataError: it has not achieved what it had to.
-    """
-    acceptance.take_reasons((each.stream, each.reason) for each in rejected)
-    acceptance.take_counts(came, rows)
-    conclude(acceptance)
 
 
 def check_read(streams: Iterable[Stream], came: Mapping[str, Counters], called: str) -> None:

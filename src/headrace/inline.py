@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,8 @@ import polars as pl
 import xxhash
 
 from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
+from headrace.diagnosis import QueryFacts, StreamFacts
+from headrace.diagnosis.demands import Needs
 from headrace.errors import DataError, SettingError
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.arriving import Gate, with_quoted
@@ -29,7 +31,12 @@ from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.idleness import Part, moved_on
 from headrace.kernel.overload import Paces
-from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.kernel.progress import Progress
+from headrace.kernel.standing import Standing
+from headrace.kernel.step import Arrivals, Kernel, Placed, Results
+from headrace.pipeline.diagnosing import query_facts
+from headrace.pipeline.manifest import QueryState
+from headrace.pipeline.tallying import StatementCounter, probes_of
 from headrace.pipeline.timing import Stopwatch
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
@@ -103,6 +110,8 @@ class StreamFeed:
         size: how many bytes have been read; elements in them are told apart by where they begin.
         lines: how many lines there were in them.
         counters: how many messages and elements have come, and what became of them.
+        least: the least event time so far.
+        reason: why the first rejected element was rejected.
     """
 
     stream: Iri
@@ -121,7 +130,13 @@ class StreamFeed:
     size: int = 0
     lines: int = 0
     counters: Counters = field(default_factory=Counters)
+    least: int | None = None
+    reason: str | None = None
     pending: list[pl.DataFrame] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin to count statements."""
+        self.counter = StatementCounter(self.dictionary.seed, self.dictionary.few_texts)
 
     def waits(self) -> bool:
         """Whether something has come since the last step."""
@@ -161,6 +176,7 @@ class StreamFeed:
             rows = [(position, element.time, self.high, *ids) for ids in statements]
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
         self.high = element.time if self.high is None else max(self.high, element.time)
+        self.least = element.time if self.least is None else min(self.least, element.time)
         beat = element.is_heartbeat
         self.counters += Counters(elements=not beat, messages=1, heartbeats=beat)
 
@@ -238,9 +254,12 @@ class StreamFeed:
         if taken.any():
             latest = int(times[taken].max())
             self.high = latest if self.high is None else max(self.high, latest)
+            least = int(times[taken].min())
+            self.least = least if self.least is None else min(self.least, least)
 
     def refuse(self, element: Element | None, reason: str) -> None:
         """Report an element that cannot be taken; none if it cannot even be read."""
+        self.reason = self.reason or reason
         self.reject(RejectedElement(self.stream.value, element, reason))
 
     def _add(self, statements: pl.DataFrame) -> None:
@@ -275,9 +294,18 @@ class StreamFeed:
         pending, self.pending = self.pending, []
         statements = pl.concat(pending) if pending else ARRIVALS.to_frame()
         if tables is None:
+            self.counter.count(statements)
             return Arrivals(statements, self.high)
         statements, elements = with_entailed(statements, tables, self.dictionary)
+        self.counter.count(statements)
         return Arrivals(statements, self.high, elements)
+
+    def facts(self) -> StreamFacts:
+        """What is known about the stream, for notes."""
+        tally = replace(self.counter.tally, least=self.least)
+        counts = self.counters
+        came = counts.elements, counts.late, counts.rejected
+        return StreamFacts(self.stream.value, (), *came, self.high, self.reason, tally)
 
     def decoded(self, statements: pl.DataFrame) -> Iterator[tuple[int, Element]]:
         """Statements of columns as elements, with their positions."""
@@ -330,6 +358,8 @@ class InlineRunner:
         self._owes = False
         self._began = None if clock is None else clock()
         self._paces = Paces()
+        self.queries: dict[str, QueryState] = {}
+        self._placed: dict[str, Placed] = {}
         self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
 
     def feed(self, stream: Iri) -> StreamFeed:
@@ -349,7 +379,47 @@ class InlineRunner:
                 self.clock,
                 min((each for each in idles if each is not None), default=None),
             )
+            self.feeds[stream].counter.watch(probes_of(plans, stream.value))
         return self.feeds[stream]
+
+    def register(self, plan: Plan) -> None:
+        """Add a query, which sees what comes from now on."""
+        self.kernel.register(plan)
+        self._count_for_queries()
+
+    def remove(self, name: str) -> None:
+        """Let a query go."""
+        self.kernel.remove(name)
+        self.queries.pop(name, None)
+        self._count_for_queries()
+
+    def _count_for_queries(self) -> None:
+        """Count what notes about the queries may need."""
+        plans = [plan for query in self.kernel.queries for plan in query.plans]
+        for stream, feed in self.feeds.items():
+            feed.counter.watch(probes_of(plans, stream.value))
+
+    def facts(self) -> tuple[dict[str, StreamFacts], list[QueryFacts]]:
+        """What is known about the streams and the queries, for notes."""
+        streams = {stream.value: feed.facts() for stream, feed in self.feeds.items()}
+        queries = [
+            query_facts(Needs(plan), self._state(query, plan))
+            for query in self.kernel.queries
+            for plan in query.plans
+        ]
+        return streams, queries
+
+    def _state(self, query: Standing, plan: Plan) -> QueryState:
+        known = self.queries.get(plan.name, QueryState("", query.progress))
+        alone = (0, 0) if len(query.plans) == 1 else (None, 0)
+        offered, outside = self._placed.get(query.name, alone)
+        return replace(
+            known,
+            progress=query.progress,
+            failure=query.failure,
+            offered=offered,
+            outside=outside,
+        )
 
     def counters(self) -> dict[str, Counters]:
         """What has become of the elements of each stream."""
@@ -447,6 +517,12 @@ class InlineRunner:
 
     def _noted(self, results: Results) -> Results:
         self.alerts.hear(self.kernel.contracted())
+        for report in results.reports:
+            state = self.queries.get(report.query, QueryState("", Progress()))
+            self.queries[report.query] = state.having(report)
+        for name, (offered, outside) in results.placed.items():
+            before = self._placed.get(name, (0, 0))
+            self._placed[name] = before[0] + offered, before[1] + outside
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:

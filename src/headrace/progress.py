@@ -124,6 +124,9 @@ class Display(Protocol):
     def say(self, text: str) -> None:
         """Tell what is to stay."""
 
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        """Show a note; in a quiet run only if it is an error."""
+
     def phase(self, text: str) -> None:
         """Tell what is being waited for."""
 
@@ -141,6 +144,11 @@ class Quiet:
     def say(self, text: str) -> None:
         """Tell it."""
         self._write(f"{text}\n")
+
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        """Show errors."""
+        if is_error:
+            self.say(f"error: {text}")
 
     def phase(self, text: str) -> None:
         """Tell nothing."""
@@ -164,6 +172,10 @@ class Plain(Quiet):
         self._clock = clock
         self._last = clock()
 
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        """Show it."""
+        self.say(f"{'error' if is_error else 'note'}: {text}")
+
     def phase(self, text: str) -> None:
         """Tell it once."""
         self.say(text)
@@ -185,6 +197,10 @@ class Changing(Quiet):
         super().__init__(lambda text: console.print(text, end="", markup=False, highlight=False))
         self._line = line
         self._account = account
+
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        """Show it above the line."""
+        self.say(f"{'error' if is_error else 'note'}: {text}")
 
     def phase(self, text: str) -> None:
         """Put it into the line."""

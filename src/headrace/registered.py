@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 
+from headrace.diagnosis import Note
 from headrace.dialects import Parsed
 from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
@@ -20,9 +21,11 @@ class Query:
         parsed: Parsed,
         settings: Mapping[str, str],
         remove: Callable[[str], None] | None = None,
+        notes: Callable[[str], Sequence[Note]] = lambda _name: (),
     ) -> None:
         """Begin with no results."""
         self._remove = remove
+        self._notes = notes
         self.name = name
         self.settings = settings
         self.parsed = parsed
@@ -43,6 +46,11 @@ class Query:
         """Take it out, after what has come so far: it reports no more."""
         if self._remove is not None:
             self._remove(self.name)
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Why it gives no rows, and what else should be known about it and its streams."""
+        return self._notes(self.name)
 
     def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
         """Call a function with each evaluation from now on, instead of keeping it."""

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from headrace.acceptance import Acceptance, Demands
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import check_sources
 from headrace.deploying import setup_of
+from headrace.diagnosis import Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.columns import GRAPH
 from headrace.kernel.counting import Counters, counted
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
@@ -41,7 +42,6 @@ from headrace.pipeline.streams import Declared, declared
 from headrace.pipeline.tables import unwritable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
-from headrace.rdf.ids import term_id
 from headrace.sinks.opening import open_sinks
 
 
@@ -122,7 +122,9 @@ class Outcome:
         reasons: why the first elements could not be taken, in this run.
         ended: whether it ended by itself: not if it was stopped.
         skipped: how many due instants were skipped.
-        errors: why it has failed, apart from queries that stopped.
+        errors: why it has failed, apart from queries that stopped and from notes.
+        is_all_rejected: whether input was read, and none of it was accepted.
+        notes: why queries have given no rows, and what else should be known.
     """
 
     evaluations: int
@@ -133,6 +135,13 @@ class Outcome:
     ended: bool = True
     skipped: int = 0
     errors: Sequence[str] = ()
+    is_all_rejected: bool = False
+    notes: Sequence[Note] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a query has stopped, or the run has not achieved what it had to."""
+        return bool(self.stopped or self.errors) or self.is_all_rejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,7 @@ class Voice:
         tell: hears of each batch, and what it has to tell.
         watch: hears of each batch how the run stands.
         phase: tells what is being waited for.
+        report: shows a note about what the run has found, while it goes on.
     """
 
     note: Callable[[str], None]
@@ -152,6 +162,11 @@ class Voice:
     tell: Tell = lambda _manifest, _told: None
     watch: Watch = lambda _figures: None
     phase: Callable[[str], None] = lambda _text: None
+    report: Callable[[Note], object] = lambda _note: None
+
+
+_GRACE: Final = 5.0
+"""A note of a live run is shown once it has been true for so many seconds."""
 
 
 def run_job(job: Job, voice: Voice) -> Outcome:
@@ -178,7 +193,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
-        hearing = _Hearing(deployment.layout, voice, watchers, plans)
+        hearing = _Hearing(deployment.layout, voice, watchers, plans, live=not job.once)
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -190,7 +205,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             if not job.once:
                 hearing.stop = runner.stop
             static.encode, static.tasks = runner.encode, runner.tasks
-            for note in notes(job, static):
+            for note in notes(job):
                 voice.note(note)
 
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
@@ -198,20 +213,30 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         acceptance.take_manifest(last)
         for note in acceptance.notes():
             voice.note(note)
-    return _outcome(last, engine, acceptance, ended=last.final or not stopped)
+        ended = last.final or not stopped
+        found = batches.diagnose(last, ended=ended and job.once)
+    return _outcome(last, engine, acceptance, found, ended=ended)
 
 
 class _Hearing:
     """Hears of each batch, and passes on what others want to know of it."""
 
     def __init__(
-        self, layout: Layout, voice: Voice, watchers: Sequence[Watch], plans: Sequence[Plan]
+        self,
+        layout: Layout,
+        voice: Voice,
+        watchers: Sequence[Watch],
+        plans: Sequence[Plan],
+        *,
+        live: bool,
     ) -> None:
         self.acceptance: Acceptance | None = None  # what is told before is of an earlier run
         self.stop: Callable[[], None] | None = None
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
+        self._reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
         self._plans = plans
+        self._live = live
         self._layout = layout
         self._voice = voice
         self._watchers = [*watchers, voice.watch]
@@ -223,6 +248,8 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
+        if self._live and not manifest.final:  # at the end, the notes are part of the conclusion
+            self._reporter.update(told.notes)
         self._voice.tell(manifest, told)
         now = told if self.acceptance else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
@@ -325,18 +352,10 @@ class _Around:
         return Quads(entailed, keeper=keeper)
 
 
-def notes(job: Job, static: StaticFiles) -> Iterator[str]:
-    """What is not wrong, but almost never meant."""
-    graphs = set(static.current().quads[GRAPH].drop_nulls().unique())
+def notes(job: Job) -> Iterator[str]:
+    """What the texts of queries say that is not wrong, but almost never meant."""
     for parsed in job.queries:
         yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
-        dataset = parsed.query.dataset
-        for graph in (*dataset.default, *dataset.named):
-            if term_id(graph, static.seed) not in graphs:
-                yield (
-                    f"FROM <{graph.value}> names no static graph: load it with "
-                    f"--static {graph.value}=FILE"
-                )
 
 
 def _setup(
@@ -393,7 +412,14 @@ def _check_sources(job: Job, sources: Mapping[str, Sequence[Declared]]) -> None:
     check_sources(sources, once=job.once, inline=job.runner is RunnerKind.INLINE)
 
 
-def _outcome(last: Manifest, engine: Engine, acceptance: Acceptance, *, ended: bool) -> Outcome:
+def _outcome(
+    last: Manifest,
+    engine: Engine,
+    acceptance: Acceptance,
+    notes: Sequence[Note],
+    *,
+    ended: bool,
+) -> Outcome:
     states = {name: last.queries[name] for name in engine.queries if name in last.queries}
     return Outcome(
         sum(each.evaluations for each in states.values()),
@@ -403,7 +429,9 @@ def _outcome(last: Manifest, engine: Engine, acceptance: Acceptance, *, ended: b
         acceptance.reasons,
         ended,
         sum(each.skipped for each in states.values()),
-        list(acceptance.errors()),
+        list(acceptance.errors(notes)),
+        acceptance.is_all_rejected,
+        notes,
     )
 
 
@@ -417,8 +445,8 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
     return stem if stem and named.count(stem) == 1 else f"q{number}"
 
 
-def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
-    """What is said at the end of a run."""
+def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[str]:
+    """What is said at the end of a run; of the notes only errors, if it is to be quiet."""
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
@@ -440,3 +468,6 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
         yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
+    for note in outcome.notes:
+        if note.is_error or not quiet:
+            yield f"{'error' if note.is_error else 'note'}: {note.text}"

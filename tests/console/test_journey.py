@@ -154,7 +154,8 @@ def test_a_silent_query_is_explained(page: Page, server: Server) -> None:
     text = CARS.replace("http://example.org/cars", "http://example.org/silent")
     server.ask("queries", {"text": text, "name": "waiting"})
     page.goto(f"{server.url}#/queries/waiting")
-    expect(page.locator(".why")).to_contain_text("Nothing has come on Silence yet.", timeout=SOON)
+    words = "<http://example.org/silent> has had no elements yet: push elements to it."
+    expect(page.locator(".why")).to_contain_text(words, timeout=SOON)
     expect(page.get_by_text("Waiting for the first window to close.")).to_be_visible()
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()

@@ -494,7 +494,7 @@ def random_group(seed: str) -> RandomGroup:
         bounds=random.choice(["(]", "[)"]),
         t0=random.choice([0, 0, 1, "first"]),
         non_empty=random.choice(["off", "off", "content", "answer"]),
-        delays={stream: delay for stream in STREAMS},
+        delays=dict.fromkeys(STREAMS, delay),
         static=static,
     )
     instants = _instants(query, span) if waits else size * number

@@ -12,7 +12,9 @@ from headrace.kernel.columns import ID, OBJECT, POSITION, PREDICATE, SUBJECT
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.planning.explain import length
-from headrace.rdf.times import iso_text
+from headrace.rdf.times import iso_text, plausible_unit
+
+_MILLISECOND = 1_000
 
 FURTHEST = 2**60
 """Times further from 1970 than these microseconds are taken for mistakes, and would overflow."""
@@ -53,7 +55,13 @@ class Gate:
     def reason(self, time: int, high: int | None) -> str | None:
         """Why an element of some time is not taken; none if it is."""
         if abs(time) > FURTHEST:
-            return "its time is tens of thousands of years away"
+            unit = plausible_unit(time // _MILLISECOND)
+            hint = (
+                ""
+                if unit is None
+                else f"; it looks like {unit}, and is read as milliseconds: {unit.remedy}"
+            )
+            return f"its time is tens of thousands of years away{hint}"
         limit = high if self.now is None else self.now
         if limit is None or time <= limit + self.max_ahead:
             return None

@@ -78,6 +78,14 @@ class Rules:
         plain = all(isinstance(window.frame, blind) for window in self.plan.windows)
         return self.ends.closed_by(watermark) if self.by_time and plain else watermark - 1
 
+    def between(self, window: PlannedWindow, times: Times) -> Flags:
+        """Which moments lie in a gap between windows, so that none of them holds these."""
+        sliding = self.sliding(window)
+        in_steps = not isinstance(self.plan.semantics.report, OnArrival)
+        if sliding is None or not in_steps or sliding.closes.step <= sliding.width:
+            return np.zeros(times.size, np.bool_)
+        return sliding.first(times) > sliding.last(times)
+
     # -- lateness --------------------------------------------------------------------------
 
     def late(self, window: PlannedWindow, elements: Elements, delay: int) -> Flags:

@@ -130,6 +130,16 @@ class Standing:
             judged.append((stream, elements, late))
         return judged
 
+    def outside(self, stream: int, elements: Elements) -> int:
+        """How many elements of one of its streams are in none of its windows, for good."""
+        assert self.progress.origin is not None, "t0 is known"
+        rules, name = Rules(self.plan, self.progress.origin), self.plan.streams[stream]
+        found = np.ones(len(elements), np.bool_)
+        for window in self.plan.windows:
+            if window.stream == name:
+                found &= rules.between(window, elements.times)
+        return int(np.count_nonzero(found))
+
     # -- what is due -----------------------------------------------------------------------
 
     def schedule(self, logs: Sequence[Elements], reached: Reached) -> Schedule | None:

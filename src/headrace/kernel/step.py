@@ -53,6 +53,10 @@ class Arrivals:
     elements: Elements | None = None
 
 
+Placed = tuple[int, int]
+"""How many elements a query has seen, and how many of them lie between its windows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """What a step gives.
@@ -63,12 +67,15 @@ class Results:
             that were not dropped.
         late_positions: which elements these are.
         failed: the queries that have stopped, and why.
+        placed: how many elements each query has seen, and how many of them lie between its windows,
+            by its name; queries that are evaluated as one have one entry, by the name of the first.
     """
 
     reports: tuple[Report, ...]
     late: Mapping[Iri, pl.DataFrame]
     failed: Mapping[str, str]
     late_positions: Mapping[Iri, Times] = field(default_factory=dict)
+    placed: Mapping[str, Placed] = field(default_factory=dict)
 
 
 class Elsewhere(Protocol):
@@ -108,6 +115,7 @@ class Kernel:
         self._tables: list[Parameters] = []
         self._most: dict[Shape, int] = {}
         self._known_late: dict[Iri, Times] = {}
+        self._placed: dict[str, Placed] = {}
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -204,6 +212,7 @@ class Kernel:
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         self._arrange()
         late: dict[Iri, list[Times]] = {}
+        self._placed = {}
         first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
@@ -223,6 +232,8 @@ class Kernel:
                 told, parts = self._evaluated(query, ended)
             reports += told
             at_work += parts
+            if query.name in self._placed:
+                self._placed |= {part.name: self._placed[query.name] for part in parts}
             failed |= {each.plan.name: each.failure for each in parts if each.failure is not None}
             self._derive(query, told, new, ended)
         self.queries = self._order.sorted(at_work)
@@ -232,7 +243,7 @@ class Kernel:
             for stream, found in positions.items()
         }
         in_order = tuple(sorted(reports, key=self._order.of_report))
-        return Results(in_order, missed, failed, positions)
+        return Results(in_order, missed, failed, positions, self._placed)
 
     def _newly_late(self, stream: Iri, found: Sequence[Times]) -> Times:
         """Leave out what another query has found late before.
@@ -304,15 +315,20 @@ class Kernel:
         late: dict[Iri, list[Times]],
     ) -> None:
         """Tell a query what has come in, and collect what is late for it."""
+        offered = outside = 0
         for number, stream in enumerate(query.plan.streams):
             elements = new.get(stream)
             if elements is not None:
                 if query.since >= 0:
                     elements = elements.where(elements.positions > query.since)
                 query.saw(number, elements)
+                offered += len(elements)
         for number, elements, flags in query.settle(self._watermark(query), ended):
+            outside += query.outside(number, elements)
             if flags.any():
                 late.setdefault(query.plan.streams[number], []).append(elements.positions[flags])
+        if offered or outside:
+            self._placed[query.name] = offered, outside
 
     def _ahead(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import polars as pl
 
+from headrace.diagnosis import Note
 from headrace.errors import MachineError, SettingError
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
@@ -20,6 +21,7 @@ from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
+from headrace.pipeline.diagnosing import Diagnosis, by_query
 from headrace.pipeline.faults import reach
 from headrace.pipeline.intake import batch_of, late_rows, taken_in, united
 from headrace.pipeline.manifest import (
@@ -50,7 +52,7 @@ from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
-from headrace.sinks.base import Sink
+from headrace.sinks.base import NoteSink, Sink
 
 _MOST_PANES: Final = 25
 """With more open panes than these, a stream's windows are written to one file instead."""
@@ -78,6 +80,7 @@ class Batches:
         self._recent: list[Manifest] = []
         self._published: str | None = None
         self._at_hand: dict[str, Columns] = {}
+        self._diagnosis = Diagnosis(setup)
         self.notes = self._open()
 
     # -- going on ----------------------------------------------------------------------------
@@ -205,6 +208,12 @@ class Batches:
         self._publish(manifest, told)
         return manifest
 
+    def diagnose(self, manifest: Manifest, *, ended: bool) -> tuple[Note, ...]:
+        """The notes that are true after a batch."""
+        kernel = None if self._kernel is None else self._kernel[1]
+        around = self.setup.around()[1] if kernel is None else kernel.around
+        return self._diagnosis.of(manifest, around, ended=ended)
+
     def settle(self) -> None:
         """Say that all that was committed has been published, because the run ends well."""
         last = self.last()
@@ -250,8 +259,10 @@ class Batches:
         self._check_order(previous, panes)
         base = kernel.position + 1
         streams = {
-            iri: previous.streams.get(iri, StreamState()).reading(partitions.get(iri, ()))
-            for iri in self.setup.decodings
+            iri: previous.streams.get(iri, StreamState())
+            .reading(partitions.get(iri, ()))
+            .counting(decoding.probes)
+            for iri, decoding in self.setup.decodings.items()
         }
         with self._watch.stage("exchange"):
             # Of a stream that is no longer read, pieces may have been found before.
@@ -455,15 +466,21 @@ class Batches:
         if self._published == manifest.label:
             return
         reach("publish")
+        notes: tuple[Note, ...] = ()
+        if self.setup.live or manifest.final:
+            notes = self.diagnose(manifest, ended=manifest.final)
         with self._watch.stage("sink"):
             for sink in self.setup.sinks.values():
                 sink.write(manifest.label, told.reports)
+                if manifest.final and isinstance(sink, NoteSink):
+                    sink.write_notes(manifest.label, by_query(notes, self.setup.plans))
             reach("sink-written")
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
         spent, rerouted, contracts = self._watch.spent, self._rerouted(), self._contracts()
-        self._tell(manifest, replace(told, spent=spent, rerouted=rerouted, contracts=contracts))
+        heard = replace(told, spent=spent, rerouted=rerouted, contracts=contracts, notes=notes)
+        self._tell(manifest, heard)
         reach("published")
 
 
@@ -485,10 +502,11 @@ def _query_states(
     for standing, plan in at_work:
         name, digest = plan.name, plan.digest
         known = before.get(name)
-        state = QueryState(digest, standing.progress)
+        state = QueryState(digest, standing.progress, offered=0)
         if known is not None and known.digest == digest:
             state = known
         report = reports.get(name)
+        state = state.offering(*results.placed.get(standing.name, (0, 0)))
         states[name] = replace(
             state if report is None else state.having(report),
             progress=standing.progress,

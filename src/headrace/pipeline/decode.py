@@ -13,6 +13,7 @@ import polars as pl
 import xxhash
 
 from headrace.algebra.reporting import BlankNodes
+from headrace.diagnosis.probes import Probe, Tally
 from headrace.errors import DataError, MachineError
 from headrace.kernel.arriving import with_quoted
 from headrace.kernel.columns import ID, POSITION, STATEMENT, TEXT, TIME
@@ -38,6 +39,7 @@ from headrace.pipeline.panes import (
     write_pane,
 )
 from headrace.pipeline.pieces import Piece
+from headrace.pipeline.tallying import tally_statements
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.columns_lines import distinct_terms
@@ -67,6 +69,7 @@ class Decoding:
         shapes: of the statements that are kept; None is all of them.
         delay: how far an element may be behind and still not be late for any query.
         tables: what follows from statements, where the queries have a schema.
+        probes: which statements are counted for notes.
     """
 
     stream: str
@@ -78,6 +81,7 @@ class Decoding:
     shapes: tuple[Shape, ...] | None = None
     delay: int = 0
     tables: Tables | None = None
+    probes: tuple[Probe, ...] = ()
 
     @cached_property
     def prefix(self) -> str:
@@ -90,6 +94,8 @@ class Decoding:
         return replace(self, shapes=None)
 
 
+Shaped = tuple[Columns, bool, Tally]
+"""Columns, whether they hold all statements that came, and what was counted of these."""
 Keep = Callable[[str, Columns], None]
 """Takes the columns of a pane by the name of its file."""
 
@@ -128,7 +134,7 @@ def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> 
         DataError: the file has become shorter since the piece was found, or is gone.
     """
     data = piece.content()
-    columns, kept, unread = _read_columns(piece, data, decoding)
+    columns, kept, tally, unread = _read_columns(piece, data, decoding)
     name = file_name(piece.ordinal)
     if keep is not None:
         keep(name, columns)
@@ -152,6 +158,7 @@ def decode_piece(piece: Piece, decoding: Decoding, keep: Keep | None = None) -> 
             least=columns.elements[TIME].min(),  # type: ignore[arg-type]  # a time, or none
             messages=messages_in(columns.elements) + unread,
             unread=unread,
+            tally=tally,
         ),
         decoding,
     )
@@ -175,8 +182,10 @@ def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> Columns:
     return _read_columns(piece, data, decoding)[0]
 
 
-def _read_columns(piece: Piece, data: bytes, decoding: Decoding) -> tuple[Columns, bool, int]:
-    """Read a piece: its columns, whether they are all of it, and how many messages are unread."""
+def _read_columns(
+    piece: Piece, data: bytes, decoding: Decoding
+) -> tuple[Columns, bool, Tally, int]:
+    """Read a piece: columns, whether they are all of it, its tally, and its unread messages."""
     problems: list[DataError] = []
     in_lines = piece.form in (Format.TIMED_N_QUADS, Format.NDJSON)
     read = read_stream(
@@ -205,8 +214,8 @@ def shaped(
     read: TimedColumns,
     problems: Sequence[tuple[DataError, bytes | None]],
     decoding: Decoding,
-) -> tuple[Columns, bool]:
-    """Columns with what queries may ask for only, and whether that is everything.
+) -> Shaped:
+    """Columns with what queries may ask for only, whether that is everything, and its tally.
 
     Args:
         read: what was read.
@@ -224,6 +233,7 @@ def shaped(
         more = entailed(statements, decoding.tables, literals_among(terms), PLACE)
     if decoding.tables is not None and not more.is_empty():
         terms = _and_also(terms, terms_of(decoding.tables, more))
+    tally = _tallied(statements, more, terms, decoding)
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
@@ -255,7 +265,21 @@ def shaped(
             pl.DataFrame(bad, schema=PROBLEMS, orient="row"),
         ),
         kept,
+        tally,
     )
+
+
+def _tallied(
+    statements: pl.DataFrame, more: pl.DataFrame, terms: pl.DataFrame, decoding: Decoding
+) -> Tally:
+    """What is counted of all statements, also of those that no query can ask for."""
+    every = statements if more.is_empty() else pl.concat([statements, more])
+
+    def texts(ids: Sequence[int]) -> list[str]:
+        chosen = terms.filter(pl.col(ID).is_in(pl.Series(ids, dtype=pl.Int64).implode()))
+        return chosen[TEXT].to_list()
+
+    return tally_statements(every, decoding.probes, decoding.seed, texts)
 
 
 def _shown(text: bytes | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from headrace.diagnosis.probes import Tally
 from headrace.errors import DataError
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
@@ -68,10 +69,11 @@ def taken_in(
         columns = load(placed)
         placed = _through(placed, columns, gate(pane.stream))
         line = state.lines.get(pane.piece.path, 0) if pane.piece else 0
+        known = len(rejected)
         rejected += _unreadable(placed, columns, line)
         rejected += _refused(placed, columns, gate(pane.stream))
-        found.append((placed, columns))
-        after[pane.stream] = _advanced(state, placed, columns)
+        after[pane.stream] = _advanced(state, placed, columns, rejected[known:])
+        found.append((replace(placed, tally=None), columns))
         first += pane.elements
     return Intake(tuple(found), after, pl.DataFrame(rejected, schema=REJECTED, orient="row"))
 
@@ -89,16 +91,20 @@ def _through(pane: Pane, columns: Columns, gate: Gate) -> Pane:
     )
 
 
-def _advanced(state: StreamState, pane: Pane, columns: Columns) -> StreamState:
+def _advanced(
+    state: StreamState, pane: Pane, columns: Columns, rejected: Sequence[Rejection]
+) -> StreamState:
     before = state.highs.get(pane.partition)
     known = [time for time in (before, pane.high) if time is not None]
     lines = dict(state.lines)
     if pane.piece is not None:  # the last file read is the last one remembered
         lines[pane.piece.path] = lines.pop(pane.piece.path, 0) + pane.lines
     return replace(
-        state.counting(_counters(pane, columns.elements)),
+        state.with_counts(_counters(pane, columns.elements)),
         highs={**state.highs, pane.partition: max(known, default=None)},
         lines=dict(list(lines.items())[-_MOST_FILES:]),
+        reason=state.reason or next((reason for _, reason, *_ in rejected), None),
+        tally=_added(state.tally, pane),
     )
 
 
@@ -116,6 +122,13 @@ def _counters(pane: Pane, elements: pl.DataFrame) -> Counters:
         unread=pane.unread,
         problems=pane.rejected,
     )
+
+
+def _added(tally: Tally | None, pane: Pane) -> Tally | None:
+    """A tally with that of a pane."""
+    if tally is None or pane.tally is None:
+        return None if tally is None else replace(tally, partial=True)
+    return tally.plus(replace(pane.tally, least=pane.least))
 
 
 def _unreadable(pane: Pane, columns: Columns, line: int) -> Iterator[Rejection]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from headrace.diagnosis.probes import Probe, Tally
 from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
@@ -14,7 +15,7 @@ from headrace.kernel.reports import Report
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
-from headrace.pipeline.panes import Pane, is_ahead, pane_from
+from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
 from headrace.pipeline.records import sealed, unsealed
 from headrace.sinks.base import Mark
 
@@ -41,6 +42,8 @@ class StreamState:
         messages: how many messages have come.
         heartbeats: how many of them were heartbeats.
         rejected_messages: how many of them could not be taken.
+        reason: why the first rejected element was rejected.
+        tally: what was counted of its statements; none if an older version has read it so far.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -52,6 +55,8 @@ class StreamState:
     messages: int = 0
     heartbeats: int = 0
     rejected_messages: int = 0
+    reason: str | None = None
+    tally: Tally | None = None
 
     @property
     def high(self) -> int | None:
@@ -71,13 +76,18 @@ class StreamState:
             self.rejected_messages,
         )
 
-    def counting(self, more: Counters) -> StreamState:
+    def with_counts(self, more: Counters) -> StreamState:
         """Add to its counters."""
         return replace(self, **asdict(self.counters + more))
 
     def reading(self, parts: Iterable[str]) -> StreamState:
         """The same of a source with these parts; what is new among them begins where it stands."""
         return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})
+
+    def counting(self, probes: Iterable[Probe]) -> StreamState:
+        """The same with a tally for some probes; new ones begin at zero."""
+        known = self.tally or Tally(partial=self.elements > 0)
+        return replace(self, tally=known.counting(probe.key for probe in probes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,8 @@ class QueryState:
         rows: how much it has emitted.
         skipped: at how many instants it was not evaluated, for want of time.
         pace: how it keeps up with its streams.
+        offered: how many elements of its streams it has seen; none if an older version has begun.
+        outside: how many of them lie between its windows.
     """
 
     digest: str
@@ -105,6 +117,8 @@ class QueryState:
     rows: int = 0
     skipped: int = 0
     pace: Pace = field(default_factory=Pace)
+    offered: int | None = None
+    outside: int = 0
 
     def having(self, report: Report) -> QueryState:
         """The same, with what it has reported counted."""
@@ -115,6 +129,11 @@ class QueryState:
             rows=self.rows + report.rows.height,
             skipped=self.skipped + len(report.skipped),
         )
+
+    def offering(self, offered: int, outside: int) -> QueryState:
+        """The same, with elements counted that it has seen."""
+        known = None if self.offered is None else self.offered + offered
+        return replace(self, offered=known, outside=self.outside + outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +217,7 @@ def _record(manifest: Manifest) -> dict[str, object]:
 
 
 _COMMON: Final = ("progress", "since", "failure", "pace")
-_OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped")
+_OWN: Final = ("digest", "evaluations", "failed", "rows", "skipped", "offered", "outside")
 """What queries may have in common, and what is of each."""
 
 
@@ -220,7 +239,8 @@ def _stream(parts: dict[str, Any]) -> StreamState:
             "messages": parts["elements"],
             "rejected_messages": parts["rejected"],
         }
-    return StreamState(**parts)
+    tally = parts.get("tally")
+    return StreamState(**{**parts, "tally": None if tally is None else tally_from(tally)})
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
@@ -232,7 +252,8 @@ def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[st
         members = common.pop("of")
         first = _query({**common, "digest": ""})
         for name, own in members.items():
-            states[name] = replace(first, **dict(zip(_OWN, own, strict=True)))
+            # An older version has written fewer of them.
+            states[name] = replace(first, **dict(zip(_OWN, own, strict=False)))
     return states
 
 

@@ -95,7 +95,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
     )
     texts = _texts(rows, source) if problems else {}
     told = [(each, texts.get(each.name or "")) for each in problems]
-    columns, kept = shaped(read, told, decoding)
+    columns, kept, tally = shaped(read, told, decoding)
     times = columns.elements[TIME]
     unread = read.unread + sum(isinstance(each, DataError) for each in found)
     first = int(rows[OFFSET][0])
@@ -117,6 +117,7 @@ def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pan
             least=times.min(),  # type: ignore[arg-type]  # a time, or none
             messages=messages_in(columns.elements) + unread,
             unread=unread,
+            tally=tally,
         ),
         decoding,
     )

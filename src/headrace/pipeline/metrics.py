@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
+from headrace.diagnosis import Note
 from headrace.errors import MachineError, SettingError
 from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
@@ -36,6 +38,7 @@ class Figures:
         state: how many bytes the next batch needs of those before it.
         rerouted: how often each query has changed the order of its joins since the run began.
         contracts: how queries stand with the endpoints that they ask under a budget.
+        notes: why queries give no rows, and what else should be known.
     """
 
     manifest: Manifest = NOTHING
@@ -43,6 +46,7 @@ class Figures:
     state: int = 0
     rerouted: Mapping[str, int] = field(default_factory=dict)
     contracts: Mapping[str, Contracted] = field(default_factory=dict)
+    notes: Sequence[Note] = ()
 
     @property
     def batch_seconds(self) -> float:
@@ -77,7 +81,7 @@ Watch = Callable[[Figures], None]
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
     """How a run stands after a batch."""
     state = _state(layout, manifest)
-    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts)
+    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts, told.notes)
 
 
 def _state(layout: Layout, manifest: Manifest) -> int:
@@ -212,6 +216,8 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     says = "Changes of the order in which what is new is joined, since the run began."
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)
+    says = "1 for each note that is true: why a query gives no rows, for one."
+    yield Measure("headrace_notes", "gauge", says, _noted(figures.notes))
     yield Measure(
         "headrace_batches_total", "counter", "Batches committed.", [({}, manifest.batch + 1)]
     )
@@ -222,6 +228,15 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     yield Measure("headrace_stage_seconds", "gauge", says, stages)
     says = "Bytes that the next batch needs of those before it."
     yield Measure("headrace_state_bytes", "gauge", says, [({}, figures.state)])
+
+
+def _noted(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
+    """The number of notes by code, query and stream."""
+    labels = [(str(note.code), note.query or "", note.stream or "") for note in notes]
+    return [
+        ({"code": code, "query": query, "stream": stream}, number)
+        for (code, query, stream), number in Counter(labels).items()
+    ]
 
 
 def _labelled(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from headrace.diagnosis.probes import Tally
 from headrace.errors import MachineError
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, STATEMENT, TERMS, TIME
@@ -82,6 +83,7 @@ class Pane:
         piece: what it was made of, if that can be read again.
         source: a checksum of the bytes of that.
         least: the least time; none if that is not known.
+        tally: what was counted of its statements; none once the driver has added it up.
         before: the greatest time of its partition before it; this and what follows is filled in
             by the driver.
         first: the position of its first element.
@@ -105,6 +107,7 @@ class Pane:
     piece: Piece | None = None
     source: str | None = None
     least: int | None = None
+    tally: Tally | None = None
     before: int | None = None
     first: int = 0
     refused: tuple[int, ...] = ()
@@ -144,13 +147,21 @@ def pane_from(parts: dict[str, object]) -> Pane:
     """A pane that was written down as JSON."""
     piece = parts.get("piece")
     refused = parts.get("refused") or ()
+    tally = parts.get("tally")
     return Pane(
         **{  # type: ignore[arg-type]  # written by us
             **parts,
             "piece": Piece(**piece) if isinstance(piece, dict) else None,
+            "tally": tally_from(tally) if isinstance(tally, dict) else None,
             "refused": tuple(refused),  # type: ignore[arg-type]
         }
     )
+
+
+def tally_from(parts: dict[str, Any]) -> Tally:
+    """A tally that was written down as JSON."""
+    names = {name: tuple(parts[name]) for name in ("predicates", "graphs")}
+    return Tally(**{**parts, **names})
 
 
 def write_pane(path: Path, columns: Columns, durable: bool) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Final, Protocol
 
+from headrace.diagnosis import Note
 from headrace.kernel.arriving import Gate
 from headrace.kernel.evaluation import Around
 from headrace.pipeline.decode import Decoding
+from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.parts import Allowed, Answer, answer
 from headrace.pipeline.results import Told
 from headrace.planning.partitioning import Partitioning, partitioning
@@ -53,6 +55,9 @@ class Setup:
         answer: has the parts evaluated.
         clock: seconds of a clock that never goes back; says how long batches take, and silences.
         idles: after how many microseconds of silence streams are idle, by their IRIs.
+        clock: seconds of a clock that never goes back; says how long batches take.
+        sources: the names of what each stream is read from, for notes.
+        notes: adds notes about what has been committed, besides those that diagnosis finds.
     """
 
     plans: Sequence[Plan]
@@ -67,6 +72,8 @@ class Setup:
     answer: Answer = lambda requests: [answer(each) for each in requests]
     clock: Callable[[], float] = perf_counter
     idles: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: Callable[[Manifest], Iterable[Note]] = lambda _manifest: ()
 
     @cached_property
     def schema(self) -> str:

@@ -11,7 +11,8 @@ it is the time of it all, and no part of the data.
 
 A **result** of a query, as a run writes it, has ``"at"`` and ``"triple"``, perhaps ``"graph"``.
 Adjacent ones of one query and instant are one element, and an evaluation without results is a
-heartbeat, and so is an instant that was skipped.
+heartbeat, and so is an instant that was skipped. Lines with the **notes** about a query are passed
+over.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ class _Lines:
             self._add(self._envelope(members, scope, number))
         elif "at" in members:
             self._add_result(members, scope, number)
+        elif members.keys() == _NOTES:
+            self.results = None
         else:
             raise _unknown(members)
 
@@ -159,6 +162,8 @@ class _Lines:
 
 _ENVELOPE: Final = frozenset({"time", "data", "base64"})
 """One of these makes an object an envelope."""
+_NOTES: Final = {"query", "notes"}
+"""The members of a line with notes, which says nothing about the data."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from enum import StrEnum
+from typing import assert_never
 
 _MILLISECONDS = re.compile(r"(-?)([0-9]{1,16})(?:\.([0-9]+))?")
 _ISO_8601 = re.compile(
@@ -13,6 +15,7 @@ _ISO_8601 = re.compile(
     r"(?P<zone>Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
 _MILLI, _MICRO = 3, 6
+_MOST_DIGITS = 20
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097  # the calendar repeats itself after these
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _LAST_MICROSECOND = 2**63 - 1
@@ -36,7 +39,9 @@ def microseconds(text: str) -> int:
     if match := _ISO_8601.fullmatch(text):
         return _within_range(_from_calendar(match))
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    raise ValueError(f"expected a time in milliseconds or in ISO 8601, found {shown!r}")
+    unit = plausible_unit(int(text)) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+    hint = "" if unit is None else f"; it looks like {unit}: {unit.remedy}"
+    raise ValueError(f"expected a time in milliseconds or in ISO 8601, found {shown!r}{hint}")
 
 
 _SHOWN = 40
@@ -51,6 +56,43 @@ def milliseconds(time: int) -> str:
     whole, fraction = divmod(abs(time), 1000)
     sign = "-" if time < 0 else ""
     return f"{sign}{whole}.{fraction:03}".rstrip("0").rstrip(".") if fraction else f"{sign}{whole}"
+
+
+class Unit(StrEnum):
+    """What a number may count by mistake, where milliseconds are expected."""
+
+    SECONDS = "seconds"
+    MICROSECONDS = "microseconds"
+    NANOSECONDS = "nanoseconds"
+
+    @property
+    def remedy(self) -> str:
+        """How to make milliseconds of it."""
+        match self:
+            case Unit.SECONDS:
+                return "multiply by 1,000"
+            case Unit.MICROSECONDS:
+                return "divide by 1,000"
+            case Unit.NANOSECONDS:
+                return "divide by 1,000,000"
+            case _:
+                assert_never(self)
+
+
+_SINCE_1998, _UNTIL_2103 = 900_000_000, 4_200_000_000
+_PER_SECOND = {Unit.SECONDS: 1, Unit.MICROSECONDS: 10**6, Unit.NANOSECONDS: 10**9}
+
+
+def plausible_unit(number: int) -> Unit | None:
+    """The unit in which a number is a time of our days, if it is not milliseconds.
+
+    >>> plausible_unit(1_600_000_000), plausible_unit(1_600_000_000_000)
+    (<Unit.SECONDS: 'seconds'>, None)
+    """
+    for unit, size in _PER_SECOND.items():
+        if _SINCE_1998 * size <= number <= _UNTIL_2103 * size:
+            return unit
+    return None
 
 
 def iso_text(time: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.results.evaluations import Evaluation
@@ -19,6 +19,15 @@ def ndjson_lines(evaluation: Evaluation) -> Iterator[str]:
     head = _head(evaluation)
     for part in _parts(evaluation):
         yield json.dumps({**head, **part}, ensure_ascii=False)
+
+
+def notes_line(query: str, notes: Iterable[Mapping[str, Any]]) -> str:
+    """The line with the notes about a query, which stands after all of its evaluations.
+
+    >>> print(notes_line("q", [{"code": "no-elements", "text": "<s> had no elements"}]))
+    {"query": "q", "notes": [{"code": "no-elements", "text": "<s> had no elements"}]}
+    """
+    return json.dumps({"query": query, "notes": list(notes)}, ensure_ascii=False)
 
 
 def _head(evaluation: Evaluation) -> dict[str, Any]:

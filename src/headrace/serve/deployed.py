@@ -104,6 +104,7 @@ class Deployed:
         place: Place,
         catalogue: Catalogue,
         prune: Callable[[Needed], None],
+        wake: Callable[[set[str]], None] = lambda _names: None,
     ) -> None:
         """Make ready.
 
@@ -112,6 +113,7 @@ class Deployed:
             place: where things are kept.
             catalogue: what to run.
             prune: told after each batch how to ask which files of logs may still be read.
+            wake: called with the names of queries about which there are other notes than before.
 
         Raises:
             HeadraceError: the deployment cannot be opened, or is in use.
@@ -125,6 +127,7 @@ class Deployed:
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
         self._prune = prune
+        self._wake_followers = wake
         self._deployment: Deployment = open_deployment(place.deployment)
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._guard = threading.Lock()
@@ -274,7 +277,8 @@ class Deployed:
             for each in self.catalogue.streams.values()
         }
         batches = self._opened(sources)
-        self._hear(batches.last(), Told())
+        last = batches.last()
+        self._hear(last, Told(notes=batches.diagnose(last, ended=False)))
         self.problem = None
         self.ready.set()
         if self.settings.runner is RunnerKind.INLINE:
@@ -349,8 +353,10 @@ class Deployed:
 
     def _hear(self, manifest: Manifest, told: Told) -> None:
         layout = self._deployment.layout
-        before = self.figures.rerouted
+        before, noted = self.figures.rerouted, self.figures.notes
         self.figures = figures_of(layout, manifest, told)
+        if {note.key for note in noted} != {note.key for note in told.notes}:
+            self._wake_followers(set(self.parsed))
         self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):

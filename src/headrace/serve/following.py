@@ -53,6 +53,11 @@ class Ended:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """There is no new evaluation, and something else about the query is new."""
+
+
 class Following:
     """The followers of all queries."""
 
@@ -65,7 +70,10 @@ class Following:
 
     def hear(self, new: Sequence[Kept]) -> None:
         """Take note of evaluations, in any thread."""
-        names = {each.query for each in new}
+        self.wake({each.query for each in new})
+
+    def wake(self, names: set[str]) -> None:
+        """Wake those who follow some queries, in any thread."""
         loop = self.loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._tell, names)
@@ -115,7 +123,7 @@ class Following:
 
 async def followed(
     topic: Topic, retained: Retained, query: str, after: int, quiet: float
-) -> AsyncIterator[Kept | Missed | Ended | None]:
+) -> AsyncIterator[Kept | Missed | Ended | Woken | None]:
     """What a follower is sent, from a place on; None after some quiet seconds.
 
     Args:
@@ -125,7 +133,7 @@ async def followed(
         after: the id of the last one that it has.
         quiet: how long it waits before it says that it is still there.
     """
-    place, number = after, 0
+    place, number, woken = after, 0, True
     while True:
         news, ended = topic.news, topic.ended
         found = retained.after(query, place, _AT_ONCE)
@@ -135,11 +143,16 @@ async def followed(
             yield each
             place, number = each.id, each.number
         if found:
+            woken = False
             continue
         if ended is not None:
             yield Ended(ended)
             return
+        if woken:
+            yield Woken()
+            woken = False
         try:
             await asyncio.wait_for(news.wait(), quiet)
+            woken = True
         except TimeoutError:
             yield None

@@ -48,11 +48,17 @@ class Hub:
         self.inlets: dict[str, Inlet] = {}
         self.answered: Counter[int] = Counter()
         # Who has the deployment has all of it: another server at the same place ends here.
-        self.deployed = Deployed(settings, self.place, Catalogue(self.place.catalogue), self._prune)
+        self.following = Following(settings.limits.subscribers)
+        self.deployed = Deployed(
+            settings,
+            self.place,
+            Catalogue(self.place.catalogue),
+            self._prune,
+            self.following.wake,
+        )
         self.catalogue = self.deployed.catalogue
         self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
         self.deployed.engine.static.add(self.static.all_quads())
-        self.following = Following(self.limits.subscribers)
         self.retained = Retained(
             self.place.results,
             self.limits,
@@ -331,6 +337,17 @@ class Hub:
             "route_changes": figures.rerouted.get(name, 0),
             "routes": [{"at": at, "changes": number} for at, number in changes],
         }
+
+    def notes(self, name: str) -> list[dict[str, str]]:
+        """Why a query gives no rows, and what else should be known about it and its streams."""
+        iris = [iri for iri, names in self.deployed.readers.items() if name in names]
+        notes = self.deployed.figures.notes
+        return [note.as_json() for note in notes if note.concerns(name, iris)]
+
+    def stream_notes(self, iri: str) -> list[dict[str, str]]:
+        """What should be known about a stream."""
+        notes = self.deployed.figures.notes
+        return [note.as_json() for note in notes if note.query is None and note.stream == iri]
 
     def failure(self, name: str) -> str | None:
         """Why a query has stopped, if it has."""

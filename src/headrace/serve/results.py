@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from headrace.algebra.query import Ask, Select
+from headrace.diagnosis import Severity
 from headrace.dialects import Parsed
 from headrace.rdf.terms import Quad
 from headrace.results.formats import ResultFormat, format_of_media_type
@@ -18,7 +19,7 @@ from headrace.results.json_format import term_from_json
 from headrace.results.table import Table
 from headrace.results.writing import result_text
 from headrace.serve.bodies import hub_of, number_of
-from headrace.serve.following import Ended, Missed, Topic, followed
+from headrace.serve.following import Ended, Missed, Topic, Woken, followed
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
 from headrace.serve.hub import Hub
 from headrace.serve.negotiation import chosen
@@ -76,7 +77,11 @@ async def results(request: Request) -> Response:
     found = hub.retained.last(name, last, number_of(request, "after", 0, 2**62))
     vary = {"Vary": "Accept"}
     if media_type == JSON:
-        said = {**_head(name, parsed), "evaluations": [each.said() for each in found]}
+        said = {
+            **_head(name, parsed),
+            "notes": hub.notes(name),
+            "evaluations": [each.said() for each in found],
+        }
         return JSONResponse(said, headers=vary)
     if media_type == NDJSON:
         return Response(b"".join(each.line for each in found), media_type=NDJSON, headers=vary)
@@ -152,11 +157,39 @@ def _ended(hub: Hub, name: str) -> str | None:
     return "stopped" if hub.failure(name) else None
 
 
+class NoteNews:
+    """The notes about a query for one follower: sent when others are true than before."""
+
+    def __init__(self, hub: Hub, query: str) -> None:
+        """Begin with none sent."""
+        self._hub = hub
+        self._query = query
+        self._sent: list[tuple[str, str | None, str | None]] = []
+
+    def changed(self) -> list[dict[str, str]] | None:
+        """The notes that are true now, if they are others; counts in texts do not matter.
+
+        Those that are for information only are shown with the query, and not sent.
+        """
+        notes = self._hub.notes(self._query)
+        notes = [each for each in notes if each["severity"] != Severity.INFO]
+        keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
+        if keys == self._sent:
+            return None
+        self._sent = keys
+        return notes
+
+
 async def _event_parts(
     hub: Hub, name: str, topic: Topic, after: int, mode: str
 ) -> AsyncIterator[bytes]:
+    news = NoteNews(hub, name)
     async for each in followed(topic, hub.retained, name, after, _QUIET):
+        if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+            yield _event("notes", {"notes": notes})
         match each:
+            case Woken():
+                pass
             case None:
                 yield b": keep-alive\n\n"
                 reason = None if name in hub.catalogue.queries else "removed"
@@ -233,7 +266,10 @@ async def results_socket(socket: WebSocket) -> None:
         await accept_socket(socket)
         await socket.send_json({"type": "head", **_head(name, parsed)})
         topic.ended = topic.ended or _ended(hub, name)
+        news = NoteNews(hub, name)
         async for each in followed(topic, hub.retained, name, after, _QUIET):
+            if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+                await socket.send_json({"type": "notes", "notes": notes})
             await _send(socket, each)
         await socket.close()
     except (WebSocketDisconnect, RuntimeError):
@@ -242,8 +278,10 @@ async def results_socket(socket: WebSocket) -> None:
         await following.__aexit__(None, None, None)
 
 
-async def _send(socket: WebSocket, each: Kept | Missed | Ended | None) -> None:
+async def _send(socket: WebSocket, each: Kept | Missed | Ended | Woken | None) -> None:
     match each:
+        case Woken():
+            pass
         case Kept():
             line = each.line.decode().rstrip("\n")
             await socket.send_text(f'{{"type":"evaluation",{line[1:]}')

@@ -37,6 +37,7 @@ def stream_view(hub: Hub, entry: StreamEntry, base: str) -> dict[str, Any]:
         "log_bytes": 0 if inlet is None else inlet.size,
         "log_quota": hub.limits.log_bytes,
         "queries": list(hub.deployed.readers.get(entry.iri, ())),
+        "notes": hub.stream_notes(entry.iri),
         "demo": entry.demo,
     }
 
@@ -59,6 +60,7 @@ def derived_view(hub: Hub, name: str, iri: str, base: str) -> dict[str, Any]:
         "log_bytes": 0,
         "log_quota": 0,
         "queries": list(hub.deployed.readers.get(iri, ())),
+        "notes": hub.stream_notes(iri),
         "demo": hub.catalogue.queries[name].demo,
     }
 
@@ -148,6 +150,7 @@ def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
         "skipped": 0 if state is None else state.skipped,
         "overloaded": False if state is None else bool(state.pace.overloaded),
         "alerts": hub.deployed.alerted.standing(entry.name),
+        "notes": [] if entry.paused else hub.notes(entry.name),
         "route_changes": figures.rerouted.get(entry.name, 0),
         "subscribers": hub.following.followers_of(entry.name),
         "last": None

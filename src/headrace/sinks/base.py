@@ -13,9 +13,10 @@ sinks back there and writes the batch again:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from headrace.diagnosis import Note
 from headrace.kernel.reports import Report
 
 Mark: TypeAlias = int | str | None
@@ -44,3 +45,15 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of what is open. What was written stays."""
+
+
+@runtime_checkable
+class NoteSink(Protocol):
+    """A way out that also says why queries have given no rows."""
+
+    def write_notes(self, label: str, notes: Mapping[str, Sequence[Note]]) -> None:
+        """Write the notes about queries at the end of the input, durably, after all results.
+
+        Raises:
+            MachineError: they cannot be written.
+        """

@@ -14,6 +14,7 @@ from typing import Final, assert_never
 import polars as pl
 
 from headrace.algebra.query import Ask, Construct, Describe, Form, Select
+from headrace.diagnosis import Note
 from headrace.functions.values import TRUE
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.forms import TRUTH
@@ -21,6 +22,7 @@ from headrace.kernel.reports import Report
 from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import canonical
 from headrace.results.json_format import term_to_json
+from headrace.results.ndjson import notes_line
 from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import (
     EMPTY,
@@ -60,6 +62,17 @@ class NdjsonSink(FileOutput):
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Add the lines of a batch."""
         self._file.append(self._content(reports))
+
+    def write_notes(
+        self,
+        label: str,  # noqa: ARG002
+        notes: Mapping[str, Sequence[Note]],
+    ) -> None:
+        """Add a line for each query that there are notes about."""
+        lines = (
+            notes_line(query, [note.as_json() for note in each]) for query, each in notes.items()
+        )
+        self._file.append(f"{line}\n".encode() for line in lines)
 
     def _content(self, reports: Sequence[Report]) -> Iterator[Bytes]:
         for report in reports:

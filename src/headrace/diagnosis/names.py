@@ -1,0 +1,70 @@
+"""Names in notes: how they are shown, and which known name an unknown one may be a slip for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from headrace.errors import listing, nearest
+
+_MOST_SHOWN: Final = 3
+
+
+def similar_name(name: str, known: Iterable[str]) -> str | None:
+    """The known IRI that another one was probably meant to be; both in angle brackets.
+
+    >>> similar_name("<http://e.org/Temp>", ["<http://e.org/temp>", "<http://e.org/x>"])
+    '<http://e.org/temp>'
+    >>> similar_name("<http://e.org/b>", ["<http://e.org/a>"]) is None
+    True
+    """
+    names = [each for each in known if each != name]
+    bare = _bare(name)
+    for each in names:
+        if _bare(each) == bare:
+            return each
+    space, local = _split(name)
+    locals_ = {_split(each)[1]: each for each in names if _split(each)[0] == space}
+    near = nearest(local, [each for each in locals_ if each]) if local else None
+    if near is not None:
+        return locals_[near]
+    return next((each for each in names if local and _split(each)[1] == local), None)
+
+
+def _bare(name: str) -> str:
+    """A name without what people most often get wrong: case, scheme, a slash at the end."""
+    bare = name.strip("<>").casefold().rstrip("/#")
+    return bare.removeprefix("https://").removeprefix("http://")
+
+
+def _split(name: str) -> tuple[str, str]:
+    """The namespace of an IRI and its local name."""
+    bare = name.strip("<>")
+    place = max(bare.rfind(mark) for mark in "/#:")
+    return bare[: place + 1], bare[place + 1 :]
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """Some names, the first of them if they are many.
+
+    >>> shown_names(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 others'
+    """
+    if len(names) <= _MOST_SHOWN:
+        return listing(names, "and")
+    rest = len(names) - _MOST_SHOWN
+    return f"{', '.join(names[:_MOST_SHOWN])} and {rest} other{'s' if rest > 1 else ''}"
+
+
+def iri(name: str) -> str:
+    """An IRI as queries write it."""
+    return f"<{name}>"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "element"), counted(2_000, "element")
+    ('1 element', '2,000 elements')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
