@@ -158,9 +158,11 @@ def _measures(module: Path) -> bool:
     clocks = {"perf_counter", "monotonic", "time_ns", "process_time", "now", "utcnow", "time"}
     names = set[str]()
     for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "time":
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in {"time", "datetime"}:
+        match node:
+            case ast.ImportFrom(module="time"):
+                names.update(alias.name for alias in node.names)
+            case ast.Attribute(value=ast.Name(id="time" | "datetime")):
                 names.add(node.attr)
+            case _:
+                pass
     return bool(names & clocks)

@@ -1,0 +1,61 @@
+"""What benchmarks print is a figure, or a word why there is none."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli import app
+from tests.shared import ROOT
+
+
+def benchmark(name: str) -> ModuleType:
+    folder = str(ROOT / "benchmarks")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return import_module(name)
+
+
+def test_gains_that_are_noise_are_not_divided_by_each_other() -> None:
+    figure = benchmark("csparql").Figure
+    assert figure(1, 1, 10, 100.0, 40.0, 80.0, 30.0, 5).sum_of_gains == pytest.approx(70 / 80)
+    assert figure(1, 1, 90, 100.0, 99.0, 100.5, 110.0, 5).sum_of_gains is None
+    assert figure(1, 1, 90, 100.0, 110.0, 120.0, 90.0, 5).sum_of_gains is None
+
+
+def test_both_sides_take_turns() -> None:
+    order: list[str] = []
+
+    def side(name: str) -> int:
+        order.append(name)
+        return 0
+
+    def ready() -> object:
+        order.append("ready")
+        return lambda: side("ours")
+
+    theirs, ours = benchmark("windows").turns(lambda: side("theirs"), ready, 2)
+    assert order == ["ready", "theirs", "ours"] * 2
+    assert len(theirs) == len(ours) == 2
+
+
+def test_what_is_around_the_stages_is_found_run_by_run() -> None:
+    figures = benchmark("throughput").Figures(1, 1.0, 1, 1.0)
+    figures.headrace = [10.0, 4.0]
+    figures.stages = {"decode": [1.0, 3.0], "kernel": [2.0, 0.5]}
+    assert figures.around == [7.0, 0.5]
+
+
+@pytest.mark.parametrize("options", [("soak", "--minutes", "0.1"), ("latency", "--seconds", "20")])
+def test_a_run_that_is_too_short_to_be_measured_is_refused(
+    options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    done = CliRunner().invoke(app, ["bench", *options])
+    assert done.exit_code == 2
+    assert "must be at least" in done.output
