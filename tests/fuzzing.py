@@ -72,23 +72,20 @@ class Progress:
         if is_fuzzing() and now - self._reported >= _OFTEN:
             self._reported = now
             seconds = now - self._began
-            print(  # noqa: T201 - it is read by who waits
+            print(
                 f"{self._name}: {self._done} of {self._total} runs in {seconds:.0f} s",
                 file=sys.__stderr__,
                 flush=True,
             )
 
 
-def often(default: int, share: float = 1) -> Callable[[Test], Test]:
-    """Run a test of hypothesis as often as was asked for, and report how far it has come."""
+def repeat(default: int, share: float = 1) -> Callable[[Test], Test]:
+    """Repeat a test of hypothesis as often as was asked for, and report how far it has come."""
     number = runs(default, share)
-    chosen = settings(
-        max_examples=number,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-        database=None if is_fuzzing() else settings.default.database,
-    )
+    checks = list(HealthCheck)
+    chosen = settings(max_examples=number, deadline=None, suppress_health_check=checks)
+    if is_fuzzing():  # what has failed before is not part of a run that a seed repeats
+        chosen = settings(chosen, database=None, print_blob=True)
 
     def decorate(test: Test) -> Test:
         inner = test.hypothesis.inner_test  # type: ignore[attr-defined]  # `given` has set it

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from headrace.rdf import terms as rdf
 from headrace.rdf.vocabulary import XSD_STRING
@@ -24,6 +24,8 @@ from tests.continuous.generators import (
     Dialect,
     Report,
 )
+
+Emit = Literal["rstream", "istream", "dstream"]
 
 REFUSED: Final = "bad"
 """The word for which the function of the tests fails, on some terms."""
@@ -334,7 +336,11 @@ def _annotated(random: Random, block: str) -> tuple[str, str]:
     shown = random.choice(["?x ?y ?m", "?y ?m", "?m", "DISTINCT ?y ?m"])
     calls = [("COUNT", "*"), ("COUNT(?y)", "?y"), ("MAX(STR(?y))", "STR(?y)")]
     if "SELECT" not in block:
-        calls += [("COUNT(?z)", "?z"), ("MAX(STR(?z))", "STR(?z)"), ("SUM(STRLEN(STR(?z)))", "STRLEN(STR(?z))")]
+        calls += [
+            ("COUNT(?z)", "?z"),
+            ("MAX(STR(?z))", "STR(?z)"),
+            ("SUM(STRLEN(STR(?z)))", "STRLEN(STR(?z))"),
+        ]
     call, said = random.choice(calls)
     name = call.partition("(")[0]
     test = f" FILTER(?m > {repr('http://x/t1') if name == 'MAX' else '1'})"
@@ -354,7 +360,9 @@ def _query(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
         case "distinct":
             return f"SELECT DISTINCT {shown} WHERE {{ {block} }}"
         case "first":
-            return f"SELECT DISTINCT ?x WHERE {{ {block} }} ORDER BY ?x LIMIT {random.randint(1, 3)}"
+            return (
+                f"SELECT DISTINCT ?x WHERE {{ {block} }} ORDER BY ?x LIMIT {random.randint(1, 3)}"
+            )
         case "ask":
             return f"ASK WHERE {{ {block} }}"
         case "made":
@@ -465,12 +473,12 @@ def random_group(seed: str) -> RandomGroup:
     """A group that follows from a seed."""
     random = Random(seed)
     dialect: Dialect = random.choice(["rspql", "rspql", "rspql", "csparql", "cqels"])
-    report: Report = random.choice([*["on-close"] * 6, "every", "on-change", "on-arrival"])
+    report = random.choice(_REPORTS)
     waits = report in {"on-close", "every"}
     sizes = [8, 16, 30, 60, 60, 120, 120, 250, 500] if waits else [6, 10, 20, 40]
     size, delay = random.choice(sizes), random.choice([0, 0, 0, 3])
     number = random.choice([1, 1, 1, 2])
-    emit = random.choice(["rstream", "rstream", "istream", "dstream"])
+    emit = random.choice(_EMITS)
     streams = {stream: _events(random, size, delay) for stream in STREAMS[:2]}
     span = max(event.time for events in streams.values() for event in events)
     windows = _windows(random, span, dialect, number)
@@ -488,7 +496,7 @@ def random_group(seed: str) -> RandomGroup:
         bounds=random.choice(["(]", "[)"]),
         t0=random.choice([0, 0, 1, "first"]),
         non_empty=random.choice(["off", "off", "content", "answer"]),
-        delays={stream: delay for stream in STREAMS},
+        delays=dict.fromkeys(STREAMS, delay),
         static=static,
     )
     instants = _instants(query, span) if waits else size * number
@@ -508,6 +516,13 @@ def random_group(seed: str) -> RandomGroup:
         random.choice([size // 2, 2 * size, 6 * size]) if limited else None,
         _course(random, members) if random.random() < 0.15 else None,
     )
+
+
+_REPORTS: Final[tuple[Report, ...]] = (
+    *("on-close", "on-close", "on-close", "on-close", "on-close", "on-close"),
+    *("every", "on-change", "on-arrival"),
+)
+_EMITS: Final[tuple[Emit, ...]] = ("rstream", "rstream", "istream", "dstream")
 
 
 def _instants(query: Continuous, span: int) -> int:

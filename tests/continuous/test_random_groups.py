@@ -63,11 +63,10 @@ def make(index: int) -> RandomGroup:
     with drawn(random) as chosen:
         try:
             compare(group, random)
-        except Exception as error:
-            pytest.fail(
-                f"group {index} of seed {seed()} differs: {error}\n"
-                f"make fuzz RUNS=1 SEED={seed()} RUN={index} repeats it\n{group!r}\n{chosen}"
-            )
+        except BaseException as error:
+            error.add_note(f"this is group {index} of seed {seed()}; to repeat it:")
+            error.add_note(f"  make fuzz SEED={seed()} RUN={index}\n{group!r}\n{chosen}")
+            raise
     return group
 
 
