@@ -380,6 +380,30 @@ def _static(random: Random) -> tuple[rdf.Quad, ...]:
     )
 
 
+def _simple(random: Random, windows: Sequence[Window], dialect: Dialect) -> str:
+    """Two patterns and a condition on a value that nobody asks for, which stays hidden."""
+    [window] = windows
+    default = dialect == "csparql"
+    bodies = _Bodies(random, "" if default else window.name, random.random() < 0.4, False, True)
+    one, other = ("?x :sensor ?y", "?x :val ?z" if bodies.numeric else "?x :tag ?z")
+    order = random.choice([f"{one} . {other}", f"{other} . {one}"])
+    block = f"{bodies.patterns(order)} FILTER {bodies.condition()}"
+    if not default:
+        block = f"WINDOW <{window.name}> {{ {block} }}"
+    form = random.choice([*["SELECT ?y (COUNT(*) AS ?n) WHERE {} GROUP BY ?y"] * 3, *_HIDING])
+    return f"{PREFIXES} {form.replace('{}', f'{{ {block} }}')}"
+
+
+_HIDING: Final = (
+    "SELECT ?y WHERE {}",
+    "SELECT ?x WHERE {}",
+    "SELECT (COUNT(?x) AS ?n) WHERE {}",
+    "SELECT ?x (COUNT(?y) AS ?n) WHERE {} GROUP BY ?x HAVING (COUNT(*) > 1)",
+    "SELECT ?y (SUM(STRLEN(STR(?x))) AS ?n) (AVG(STRLEN(STR(?x))) AS ?m) WHERE {} GROUP BY ?y",
+    "SELECT ?y (COUNT(DISTINCT ?x) AS ?n) (COUNT(?x) AS ?m) WHERE {} GROUP BY ?y",
+)
+
+
 def _body(
     random: Random,
     windows: Sequence[Window],
@@ -486,6 +510,8 @@ def random_group(seed: str) -> RandomGroup:
     plain = report != "on-change" and random.random() < 0.7
     joins = emit == "rstream"
     body, asked = _body(random, windows, dialect, size=size, joins=joins, plain=plain)
+    if number == 1 and plain and random.random() < 0.6:
+        body = asked = _simple(random, windows, dialect)
     query = Continuous(
         windows,
         body,
