@@ -49,7 +49,7 @@ def seed() -> int:
 def header() -> str:
     """Say how the random tests of this run can be repeated."""
     number = f"RUNS={os.environ[RUNS]} " if is_fuzzing() else ""
-    return f"random tests: {number}{SEED}={seed()} (make fuzz {number}SEED={seed()} repeats them)"
+    return f"random tests: {number}SEED={seed()} (repeat with make fuzz {number}SEED={seed()})"
 
 
 class Progress:

@@ -39,6 +39,9 @@ _MOST_WORK: Final = 200_000
 _MOST_FAILING: Final = 20
 _SIZES: Final = (2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 20, 60, 100, 200, 300, 300)
 """Of groups: most are small, so that many are made."""
+_LARGE_SIZES: Final = (2, 3, 8, 60, 150, 300, 300, 300)
+_MANY_GROUPS: Final = 60
+"""After so many groups, they are large more often, as each takes about as long."""
 _FEW: Final = 60
 """Up to so many elements, patterns may be joined that share no subject."""
 
@@ -493,9 +496,9 @@ def _windows(random: Random, span: int, dialect: Dialect, number: int) -> tuple[
     return tuple(found)
 
 
-def random_group(seed: str) -> RandomGroup:
-    """A group that follows from a seed."""
-    random = Random(seed)
+def random_group(seed: int | str, index: int) -> RandomGroup:
+    """A group that follows from a seed and an index."""
+    random = Random(f"{seed} {index}")
     dialect: Dialect = random.choice(["rspql", "rspql", "rspql", "csparql", "cqels"])
     report = random.choice(_REPORTS)
     waits = report in {"on-close", "every"}
@@ -527,7 +530,10 @@ def random_group(seed: str) -> RandomGroup:
     )
     instants = _instants(query, span) if waits else size * number
     most = max(2, _MOST_WORK // max(1, instants * size))
-    members = min(most, random.choice(_SIZES if plain else _SIZES[:9]))
+    members = min(
+        most,
+        random.choice((_SIZES if index < _MANY_GROUPS else _LARGE_SIZES) if plain else _SIZES[:9]),
+    )
     limited = random.random() < 0.05
     if limited or "«word»" in body:  # who fails is looked for by evaluating them apart
         members = min(members, _MOST_FAILING)

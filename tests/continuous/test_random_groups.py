@@ -59,7 +59,7 @@ def test_a_filter_on_a_hidden_column_keeps_multiplicities(
 def make(index: int) -> RandomGroup:
     """Make the group of an index, and compare it under thresholds of its own."""
     random = Random(f"{seed()} {index} thresholds")
-    group = without_most(random_group(f"{seed()} {index}"))
+    group = without_most(random_group(seed(), index))
     with drawn(random) as chosen:
         try:
             compare(group, random)
