@@ -6,7 +6,7 @@
 #   make bench   set up, then the benchmarks, but for those that run for minutes (latency, soak)
 #   make long    set up, then the tests that take minutes each: clusters, brokers, kills, every fault
 #   make fuzz    set up, then thousands of random queries and streams against pyoxigraph, and of
-#                random queries against themselves, rewritten
+#                random queries against themselves, rewritten; RUNS=N and SEED=S choose them
 #   make pictures  set up, then draw the pictures of the documentation again
 #   make console  build the web console again after a change of console/; needs node 20 or newer
 #   make screenshots  set up, then take the pictures of the console again
@@ -51,10 +51,17 @@ bench: $(STAMP)
 long: $(STAMP)
 	HEADRACE_LONG=1 $(BIN)/python -m pytest -m long
 
+# So many runs of every random test, with the same seed; RUN=INDEX repeats one random group.
+RUNS ?= 5000
+FUZZ := $(BIN)/python -m pytest --capture=sys
+RANDOM_TESTS := tests/differential tests/continuous tests/pipeline/test_random.py \
+  tests/reasoning/test_sub_patterns.py tests/rewrite/test_random_patterns.py \
+  tests/rewrite/test_random_queries.py
+
+fuzz: export HEADRACE_FUZZ := $(RUNS)
 fuzz: $(STAMP)
-	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/differential
-	HEADRACE_FUZZ=5000 $(BIN)/python -m pytest tests/continuous
-	HEADRACE_FUZZ=10000 $(BIN)/python -m pytest tests/rewrite/test_random_patterns.py tests/rewrite/test_random_queries.py
+	$(if $(RUN),HEADRACE_RUN=$(RUN)) $(if $(SEED),HEADRACE_SEED=$(SEED)) $(FUZZ) \
+	  $(if $(RUN),tests/continuous/test_random_groups.py,$(RANDOM_TESTS))
 
 pictures: $(STAMP)
 	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import core, settings
+from hypothesis import settings
 
 from headrace.errors import MachineError
 from tests import fuzzing
@@ -31,10 +31,11 @@ def pytest_report_header() -> str:
     return fuzzing.header()
 
 
-@pytest.hookimpl(trylast=True)  # after the plugin of hypothesis has looked for a seed of its own
-def pytest_configure() -> None:
+@pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis reads the option
+def pytest_configure(config: pytest.Config) -> None:
     """Give all random tests the same seed; the workers of pytest-xdist inherit it."""
-    core.global_force_seed = fuzzing.seed()
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(fuzzing.seed())
 
 
 SERVERS = "servers"

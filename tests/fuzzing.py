@@ -49,7 +49,7 @@ def seed() -> int:
 def header() -> str:
     """Say how the random tests of this run can be repeated."""
     number = f"RUNS={os.environ[RUNS]} " if is_fuzzing() else ""
-    return f"random tests: {number}{SEED}={seed()} (make fuzz {number}SEED={seed()} repeats them)"
+    return f"random tests: {number}SEED={seed()} (repeat with make fuzz {number}SEED={seed()})"
 
 
 class Progress:
@@ -79,16 +79,13 @@ class Progress:
             )
 
 
-def often(default: int, share: float = 1) -> Callable[[Test], Test]:
-    """Run a test of hypothesis as often as was asked for, and report how far it has come."""
+def repeat(default: int, share: float = 1) -> Callable[[Test], Test]:
+    """Repeat a test of hypothesis as often as was asked for, and report how far it has come."""
     number = runs(default, share)
-    chosen = settings(
-        max_examples=number,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-        database=None if is_fuzzing() else settings.default.database,
-    )
+    checks = list(HealthCheck)
+    chosen = settings(max_examples=number, deadline=None, suppress_health_check=checks)
+    if is_fuzzing():  # what has failed before is not part of a run that a seed repeats
+        chosen = settings(chosen, database=None, print_blob=True)
 
     def decorate(test: Test) -> Test:
         inner = test.hypothesis.inner_test  # type: ignore[attr-defined]  # `given` has set it

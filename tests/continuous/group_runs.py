@@ -13,6 +13,7 @@ from headrace import Engine
 from headrace.errors import SettingError
 from headrace.functions.table import Functions
 from headrace.functions.values import TRUE
+from headrace.kernel.budget import Budget
 from headrace.rdf.terms import Literal, Term
 from headrace.results.evaluations import Evaluation
 from headrace.testing import in_elements, static_quads
@@ -54,9 +55,13 @@ def run(group: RandomGroup, numbers: Sequence[int], *, shared: bool) -> Ran:
 
 def _run(group: RandomGroup, numbers: Sequence[int], settings: Mapping[str, str]) -> Ran:
     case, course = group.case, group.course
-    limit = {} if group.max_rows is None else {"max_rows": group.max_rows}
-    settings = {**case.settings, **settings}
-    engine = Engine(settings=settings, live=group.live, clock=None, functions=FUNCTIONS, **limit)
+    engine = Engine(
+        settings={**case.settings, **settings},
+        live=group.live,
+        clock=None,
+        functions=FUNCTIONS,
+        max_rows=group.max_rows or Budget().rows,
+    )
     for graph, text in (case.static or {}).items():
         engine.static.add(static_quads(text, graph))
     for iri in case.inputs:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from headrace.rdf import terms as rdf
 from headrace.rdf.vocabulary import XSD_STRING
@@ -25,6 +25,8 @@ from tests.continuous.generators import (
     Report,
 )
 
+Emit = Literal["rstream", "istream", "dstream"]
+
 REFUSED: Final = "bad"
 """The word for which the function of the tests fails, on some terms."""
 FUNCTION: Final = "http://x/f"
@@ -37,6 +39,9 @@ _MOST_WORK: Final = 200_000
 _MOST_FAILING: Final = 20
 _SIZES: Final = (2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 20, 60, 100, 200, 300, 300)
 """Of groups: most are small, so that many are made."""
+_LARGE_SIZES: Final = (2, 3, 8, 60, 150, 300, 300, 300)
+_MANY_GROUPS: Final = 60
+"""After so many groups, they are large more often, as each takes about as long."""
 _FEW: Final = 60
 """Up to so many elements, patterns may be joined that share no subject."""
 
@@ -378,6 +383,30 @@ def _static(random: Random) -> tuple[rdf.Quad, ...]:
     )
 
 
+def _simple(random: Random, windows: Sequence[Window], dialect: Dialect) -> str:
+    """Two patterns and a condition on a value that nobody asks for, which stays hidden."""
+    [window] = windows
+    default = dialect == "csparql"
+    bodies = _Bodies(random, "" if default else window.name, random.random() < 0.4, False, True)
+    one, other = ("?x :sensor ?y", "?x :val ?z" if bodies.numeric else "?x :tag ?z")
+    order = random.choice([f"{one} . {other}", f"{other} . {one}"])
+    block = f"{bodies.patterns(order)} FILTER {bodies.condition()}"
+    if not default:
+        block = f"WINDOW <{window.name}> {{ {block} }}"
+    form = random.choice([*["SELECT ?y (COUNT(*) AS ?n) WHERE {} GROUP BY ?y"] * 3, *_HIDING])
+    return f"{PREFIXES} {form.replace('{}', f'{{ {block} }}')}"
+
+
+_HIDING: Final = (
+    "SELECT ?y WHERE {}",
+    "SELECT ?x WHERE {}",
+    "SELECT (COUNT(?x) AS ?n) WHERE {}",
+    "SELECT ?x (COUNT(?y) AS ?n) WHERE {} GROUP BY ?x HAVING (COUNT(*) > 1)",
+    "SELECT ?y (SUM(STRLEN(STR(?x))) AS ?n) (AVG(STRLEN(STR(?x))) AS ?m) WHERE {} GROUP BY ?y",
+    "SELECT ?y (COUNT(DISTINCT ?x) AS ?n) (COUNT(?x) AS ?m) WHERE {} GROUP BY ?y",
+)
+
+
 def _body(
     random: Random,
     windows: Sequence[Window],
@@ -467,16 +496,16 @@ def _windows(random: Random, span: int, dialect: Dialect, number: int) -> tuple[
     return tuple(found)
 
 
-def random_group(seed: str) -> RandomGroup:
-    """A group that follows from a seed."""
-    random = Random(seed)
+def random_group(seed: int | str, index: int) -> RandomGroup:
+    """A group that follows from a seed and an index."""
+    random = Random(f"{seed} {index}")
     dialect: Dialect = random.choice(["rspql", "rspql", "rspql", "csparql", "cqels"])
-    report: Report = random.choice([*["on-close"] * 6, "every", "on-change", "on-arrival"])
+    report = random.choice(_REPORTS)
     waits = report in {"on-close", "every"}
     sizes = [8, 16, 30, 60, 60, 120, 120, 250, 500] if waits else [6, 10, 20, 40]
     size, delay = random.choice(sizes), random.choice([0, 0, 0, 3])
     number = random.choice([1, 1, 1, 2])
-    emit = random.choice(["rstream", "rstream", "istream", "dstream"])
+    emit = random.choice(_EMITS)
     streams = {stream: _events(random, size, delay) for stream in STREAMS[:2]}
     span = max(event.time for events in streams.values() for event in events)
     windows = _windows(random, span, dialect, number)
@@ -484,6 +513,8 @@ def random_group(seed: str) -> RandomGroup:
     plain = report != "on-change" and random.random() < 0.7
     joins = emit == "rstream"
     body, asked = _body(random, windows, dialect, size=size, joins=joins, plain=plain)
+    if number == 1 and plain and random.random() < 0.6:
+        body = asked = _simple(random, windows, dialect)
     query = Continuous(
         windows,
         body,
@@ -499,7 +530,10 @@ def random_group(seed: str) -> RandomGroup:
     )
     instants = _instants(query, span) if waits else size * number
     most = max(2, _MOST_WORK // max(1, instants * size))
-    members = min(most, random.choice(_SIZES if plain else _SIZES[:9]))
+    members = min(
+        most,
+        random.choice((_SIZES if index < _MANY_GROUPS else _LARGE_SIZES) if plain else _SIZES[:9]),
+    )
     limited = random.random() < 0.05
     if limited or "«word»" in body:  # who fails is looked for by evaluating them apart
         members = min(members, _MOST_FAILING)
@@ -514,6 +548,13 @@ def random_group(seed: str) -> RandomGroup:
         random.choice([size // 2, 2 * size, 6 * size]) if limited else None,
         _course(random, members) if random.random() < 0.15 else None,
     )
+
+
+_REPORTS: Final[tuple[Report, ...]] = (
+    *("on-close", "on-close", "on-close", "on-close", "on-close", "on-close"),
+    *("every", "on-change", "on-arrival"),
+)
+_EMITS: Final[tuple[Emit, ...]] = ("rstream", "rstream", "istream", "dstream")
 
 
 def _instants(query: Continuous, span: int) -> int:

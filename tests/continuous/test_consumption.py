@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.dialects import parse
@@ -29,10 +28,10 @@ from headrace.results.evaluations import Evaluation
 from headrace.scenarios import Scenario, ScenarioQuery
 from headrace.testing import Played, play
 from tests.continuous.consumed import Answers, Asked, Came, Triple, on_arrival, on_close
+from tests.continuous.ways import play_every_way
+from tests.fuzzing import repeat
 from tests.pipeline.scenarios import Deployed
 
-CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 BOTH = ("recent", "chronological")
 S, U, G = "http://x/s", "http://x/u", "http://x/g"
 STATIC_ONLY = "<http://x/r>"
@@ -78,8 +77,8 @@ class Case:
         return "".join(f"{' '.join(triple)} .\n" for triple in sorted(self.static))
 
     def played(self, how: str, batches: int | None = None) -> Played:
-        return play(
-            [self.text],
+        return play_every_way(
+            self.text,
             self.inputs,
             static={None: self.turtle},
             settings={**self.settings, "consumption": how},
@@ -173,7 +172,7 @@ def text_of(asked: Asked, step: int, graphs: bool) -> str:
 
 
 @pytest.mark.slow
-@often
+@repeat(150)
 @given(cases(), st.sampled_from(BOTH), st.sampled_from([None, 1, 2, 3]))
 def test_answers_are_those_of_the_definition(case: Case, how: str, batches: int | None) -> None:
     found = case.played(how, batches)
@@ -183,7 +182,7 @@ def test_answers_are_those_of_the_definition(case: Case, how: str, batches: int 
 
 
 @pytest.mark.slow
-@settings(max_examples=CASES // 5, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(30, share=1 / 5)
 @given(cases(), st.sampled_from(BOTH), st.booleans())
 def test_a_new_process_for_every_batch_makes_no_difference(
     case: Case, how: str, parts: bool

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.rdf import terms as rdf
@@ -15,9 +14,10 @@ from headrace.rdf.elements import Element
 from headrace.testing import Played, play
 from tests.continuous.described import Event
 from tests.continuous.generators import XSD, Case, cases, lines, timed
+from tests.continuous.ways import NAME, play_every_way
+from tests.fuzzing import repeat
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
 S = "http://x/s"
 COUNT = f"""
 SELECT (COUNT(*) AS ?n) (SUM(?v) AS ?sum)
@@ -26,12 +26,12 @@ WHERE {{ WINDOW <http://x/w> {{ ?x <http://x/p> ?v }} }}
 """
 Steps = Sequence[Sequence[tuple[str, int]]]
 
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(200)
 
 
 def played(case: Case, batches: Steps | int | None = None, *, live: bool = False) -> Played:
     return play(
-        [case.text],
+        {NAME: case.text},
         case.inputs,
         static=case.static,
         settings=case.settings,
@@ -64,6 +64,17 @@ def same_run(one: Played, other: Played) -> None:
     assert one_counted == other_counted
 
 
+def played_every_way(case: Case, *, live: bool = False) -> Played:
+    return play_every_way(
+        case.text,
+        case.inputs,
+        static=case.static,
+        settings=case.settings,
+        dialect=case.dialect,
+        live=live,
+    )
+
+
 @st.composite
 def steps(draw: st.DrawFn, case: Case) -> Steps:
     """Any cuts between elements and any interleaving that keeps the order of each stream."""
@@ -87,7 +98,7 @@ def test_any_cut_and_any_interleaving_give_the_same(
     case: Case, live: bool, more: st.DataObject
 ) -> None:
     cuts = st.one_of(steps(case), steps(case), st.integers(1, 4))
-    same_run(played(case, more.draw(cuts), live=live), played(case, live=live))
+    same_run(played(case, more.draw(cuts), live=live), played_every_way(case, live=live))
 
 
 @often

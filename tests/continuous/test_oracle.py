@@ -5,26 +5,25 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.rdf.elements import Element
 from headrace.rdf.terms import Literal
 from headrace.results.evaluations import Evaluation
-from headrace.testing import play
 from tests.continuous.described import Event
 from tests.continuous.generators import Case, as_registered, cases
 from tests.continuous.oracle import Frame, Oracle, Reported
 from tests.continuous.snapshots import Row
+from tests.continuous.ways import play_every_way
+from tests.fuzzing import repeat
 from tests.w3c.isomorphism import same
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "200"))
 BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
 
@@ -65,8 +64,8 @@ def elements(found: Iterable[tuple[str, Element | None]]) -> Counter[object]:
 
 def compare(case: Case, *, live: bool = False) -> None:
     theirs = Oracle(case.query, case.streams).run(live=live)
-    ours = play(
-        [case.text],
+    ours = play_every_way(
+        case.text,
         case.inputs,
         static=case.static,
         settings=case.settings,
@@ -84,13 +83,13 @@ def compare(case: Case, *, live: bool = False) -> None:
     assert rejected == events(theirs.rejected)
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(200)
 @given(cases(), st.booleans())
 def test_the_engine_agrees_with_the_definitions(case: Case, live: bool) -> None:
     compare(case, live=live)
 
 
-@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(50, share=1 / 4)
 @given(cases().map(as_registered))
 def test_it_does_so_by_what_the_text_and_the_profile_say(case: Case) -> None:
     compare(case)

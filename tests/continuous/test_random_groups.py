@@ -59,15 +59,14 @@ def test_a_filter_on_a_hidden_column_keeps_multiplicities(
 def make(index: int) -> RandomGroup:
     """Make the group of an index, and compare it under thresholds of its own."""
     random = Random(f"{seed()} {index} thresholds")
-    group = without_most(random_group(f"{seed()} {index}"))
+    group = without_most(random_group(seed(), index))
     with drawn(random) as chosen:
         try:
             compare(group, random)
-        except Exception as error:
-            pytest.fail(
-                f"group {index} of seed {seed()} differs: {error}\n"
-                f"make fuzz RUNS=1 SEED={seed()} RUN={index} repeats it\n{group!r}\n{chosen}"
-            )
+        except BaseException as error:
+            error.add_note(f"this is group {index} of seed {seed()}; to repeat it:")
+            error.add_note(f"  make fuzz SEED={seed()} RUN={index}\n{group!r}\n{chosen}")
+            raise
     return group
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.engine import Engine
 from headrace.results.evaluations import Evaluation
-from headrace.testing import Played, in_elements, play, static_quads
+from headrace.testing import Batches, Played, in_elements, play, static_quads
 from tests.continuous.families import Family, families
-from tests.continuous.test_invariance import Steps, steps
+from tests.continuous.test_invariance import steps
 from tests.continuous.thresholds import made_small
+from tests.continuous.ways import one_at_a_time
+from tests.fuzzing import repeat
 
-CASES = int(os.environ.get("HEADRACE_FUZZ", "80"))
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(80)
 STRATEGIES = st.sampled_from(["auto", "auto", "snapshot"])
 
 
@@ -31,7 +31,7 @@ def small() -> Iterator[None]:
 
 def played(
     family: Family,
-    batches: Steps | int | None,
+    batches: Batches,
     how: str,
     *,
     shared: bool,
@@ -62,6 +62,14 @@ def test_as_one_they_give_what_each_gives_alone(
     assert found.evaluations == alone.evaluations
     assert found.errors == alone.errors
     assert found.late == alone.late
+    apart = one_at_a_time(family.case.inputs)
+    one_by_one = played(family, apart, how, shared=True, live=live)
+    assert in_order(one_by_one) == in_order(alone)
+
+
+def in_order(found: Played) -> list[Evaluation]:
+    """The evaluations of each query: how those of several are mixed depends on the steps."""
+    return sorted(found.evaluations, key=lambda each: each.query)
 
 
 @dataclass(frozen=True)

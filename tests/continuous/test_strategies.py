@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import SettingError
-from headrace.testing import Played, play
+from headrace.testing import Played
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import Steps, steps
 from tests.continuous.thresholds import made_small, without_hubs
+from tests.continuous.ways import play_every_way
+from tests.fuzzing import repeat
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(150)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,8 +36,8 @@ def played(
     live: bool = False,
     more: Mapping[str, str] | None = None,
 ) -> Played:
-    return play(
-        [case.text],
+    return play_every_way(
+        case.text,
         case.inputs,
         static=case.static,
         settings={**case.settings, "strategy": how, **(more or {})},

@@ -5,7 +5,6 @@ Nothing here is shared with the kernel: a match is a dictionary and the times of
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.pipeline.local import LocalRunner
@@ -24,12 +23,13 @@ from headrace.rdf.terms import Iri, Literal, Term
 from headrace.results.evaluations import Evaluation
 from headrace.rewrite.rules import RULES
 from headrace.scenarios import Scenario, ScenarioQuery
-from headrace.testing import Played, play
+from headrace.testing import Played
+from tests.continuous.ways import play_every_way
+from tests.fuzzing import repeat
 from tests.pipeline.scenarios import Deployed
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "120"))
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(120)
 
 Triple = tuple[str, str, str]
 STREAMS: Final = ("http://x/s", "http://x/t")
@@ -368,8 +368,8 @@ def cases(draw: st.DrawFn, *, step: bool = True) -> Case:
 
 
 def run(case: Case, batches: int | None = None, more: Mapping[str, str] | None = None) -> Played:
-    return play(
-        {"q": case.text},
+    return play_every_way(
+        case.text,
         case.scripts,
         static=case.turtle,
         settings={**case.settings, **(more or {})},
@@ -390,14 +390,14 @@ def test_blocks_in_time_when_elements_arrive(case: Case, batches: int | None) ->
     assert found(run(case, batches)) == case.expected(), case.text
 
 
-@settings(parent=often, max_examples=CASES // 4)
+@repeat(30, share=1 / 4)
 @given(cases())
 def test_rules_make_no_difference(case: Case) -> None:
     off = {f"rules.{rule.name}": "off" for rule in RULES}
     assert run(case, more=off).evaluations == run(case).evaluations
 
 
-@settings(parent=often, max_examples=CASES // 8)
+@repeat(15, share=1 / 8)
 @given(cases(), st.sampled_from([1, 2, 3]), st.sampled_from([(0, 0), (3, 2)]))
 def test_parts_make_no_difference(case: Case, partitions: int, cut: tuple[int, int]) -> None:
     assume(any(case.streams))

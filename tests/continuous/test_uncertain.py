@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.dialects import parse
@@ -17,12 +16,12 @@ from headrace.errors import QueryError
 from headrace.rdf.terms import Term
 from headrace.rewrite.optimise import PHYSICAL
 from headrace.rewrite.rules import RULES
-from headrace.testing import play
 from tests.continuous.uncertain import Script, scripts
+from tests.continuous.ways import play_every_way
+from tests.fuzzing import repeat
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "30"))
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(30)
 
 NAMES = (*(rule.name for rule in RULES), *PHYSICAL)
 NONE = {f"rules.{name}": "off" for name in NAMES}
@@ -41,8 +40,8 @@ def answers(
     script: Script, switches: dict[str, str], batches: int | None = None, *, reverse: bool = False
 ) -> Answers:
     """What is told at each instant; in which order columns stand is left out of account."""
-    found = play(
-        [script.text(reverse=reverse)],
+    found = play_every_way(
+        script.text(reverse=reverse),
         script.streams,
         static={None: script.static},
         settings=switches,

@@ -135,7 +135,7 @@ DRAWN: Final[Mapping[tuple[ModuleType, str], tuple[float, ...]]] = {
     (templates, "_MOST"): (1, 1_000),
     (wanted, "_MOST_LIMITED"): (0, 1, 32),
 }
-"""Sizes that decide how something is evaluated, and values for them, the last being the real one."""
+"""Sizes that decide how something is evaluated, and their values; the last is the real one."""
 
 
 @contextmanager

@@ -6,10 +6,9 @@ says is either not generated (see generators.py) or named here.
 
 from __future__ import annotations
 
-import os
 import re
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.notation import show
@@ -26,9 +25,8 @@ from headrace.rdf.reading import read
 from headrace.results.table import Table
 from tests.differential.generators import datasets, queries
 from tests.differential.oracle import oracle
+from tests.fuzzing import repeat
 from tests.w3c.isomorphism import same
-
-CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
 
 
 def deviates(query: Query) -> bool:
@@ -66,7 +64,7 @@ def _mixes_graphs(query: Query) -> bool:
     )
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(300)
 @given(datasets(), queries())
 def test_the_kernel_agrees_with_pyoxigraph(data: str, text: str) -> None:
     query = parse(text, "sparql").query

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import polars as pl
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.dialects import parse
@@ -18,6 +18,7 @@ from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from tests.differential.generators import datasets, queries
+from tests.fuzzing import repeat
 
 INSTANTS = range(10, 50, 10)
 
@@ -31,7 +32,7 @@ def rows(found: Solutions, instant: int) -> Counter[tuple[object, ...]]:
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(150)
 @given(datasets(), queries(), st.data())
 def test_many_instants_at_once_equal_each_alone(data: str, text: str, more: st.DataObject) -> None:
     pattern = parse(text, "sparql").query.pattern

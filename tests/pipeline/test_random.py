@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.pipeline.local import LocalRunner
 from headrace.scenarios import Scenario, ScenarioQuery
 from headrace.testing import Played, play
 from tests.continuous.generators import Case, cases
+from tests.fuzzing import repeat
 from tests.pipeline.scenarios import Deployed
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "200")) // 2
 
 
 def deployed(case: Case, lines: int, pieces: int, partitions: int) -> Played:
@@ -48,7 +47,7 @@ def told(played: Played) -> list[str]:
     return sorted(late + rejected)
 
 
-@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(100, share=1 / 2)
 @given(
     cases(),
     st.sampled_from([(0, 0), (1, 1), (3, 2)]),

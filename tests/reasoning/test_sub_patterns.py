@@ -6,13 +6,12 @@ follows, and by every strategy the same.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine
@@ -20,6 +19,7 @@ from headrace.errors import SettingError
 from headrace.rdf.terms import Iri, Quad, Triple
 from headrace.reasoning.reduction import EVERYTHING
 from headrace.reasoning.schema import TYPE
+from tests.fuzzing import repeat
 from tests.reasoning.worlds import (
     CLASSES,
     LITERALS,
@@ -31,7 +31,6 @@ from tests.reasoning.worlds import (
 )
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "150"))
 
 BETWEEN: Final = (
     "{one} {other}",
@@ -171,7 +170,7 @@ def _parts(triple: Triple) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda each: each.dialect)
-@settings(max_examples=CASES // 6, deadline=None, suppress_health_check=list(HealthCheck))
+@repeat(25, share=1 / 6)
 @given(st.data(), schema_statements(), scripts)
 def test_blocks_find_what_follows(
     profile: Profile, draws: st.DataObject, schema: list[Triple], script: Script

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.algebra.expressions import Expression, FunctionCall, Operation
@@ -24,6 +23,7 @@ from headrace.functions.table import Functions
 from headrace.rdf.terms import Iri
 from headrace.rdf.vocabulary import RSPU
 from headrace.rewrite.optimise import optimised
+from tests.fuzzing import repeat
 from tests.rewrite.choosing import EVERY, Rules
 from tests.rewrite.naive import World, bag
 from tests.rewrite.patterns import patterns
@@ -36,10 +36,9 @@ from tests.rewrite.worlds import (
     random_world,
 )
 
-CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
 WORLDS = 2
 
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(300)
 
 
 def asked(pattern: Operator, *, in_default: bool) -> Query:
@@ -87,7 +86,7 @@ def test_each_rule_alone_keeps_the_solutions(
 
 
 @pytest.mark.slow
-@settings(parent=often, max_examples=CASES // 3)
+@repeat(100, share=1 / 3)
 @given(patterns(), st.booleans(), st.integers(0, 1_000))
 def test_the_kernel_finds_them_too(pattern: Operator, in_default: bool, seed: int) -> None:
     made = rewritten(asked(pattern, in_default=in_default), EVERY)
@@ -126,7 +125,7 @@ ways = st.tuples(*[st.booleans()] * 4)
 """Whether all filters may be dear, rules are applied, calls are made once, static data known."""
 
 
-@settings(parent=often, max_examples=CASES // 3)
+@repeat(100, share=1 / 3)
 @given(patterns(), st.booleans(), ways, st.integers(0, 1_000), costs)
 def test_the_kernel_finds_them_whenever_conditions_are_tested(
     pattern: Operator, in_default: bool, way: tuple[bool, ...], seed: int, cost: Cost

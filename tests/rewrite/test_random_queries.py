@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headrace.algebra.query import Query
@@ -24,17 +23,17 @@ from headrace.kernel.surroundings import Surroundings
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.results.table import Table
-from headrace.testing import Played, play
+from headrace.testing import Played
+from tests.continuous.ways import play_every_way
 from tests.differential.generators import datasets
+from tests.fuzzing import repeat
 from tests.rewrite.choosing import Rules, choices, switched
 from tests.rewrite.queries import Script, queries, scripts
 
 pytestmark = pytest.mark.slow
-CASES = int(os.environ.get("HEADRACE_FUZZ", "300"))
-CONTINUOUS = int(os.environ.get("HEADRACE_FUZZ", "60"))
 
 randoms = st.randoms(use_true_random=False)
-often = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
+often = repeat(300)
 
 
 def parsed(text: str, dialect: str) -> Query:
@@ -75,8 +74,8 @@ def test_a_query_over_static_data_has_the_same_answer(data: str, text: str, rand
 
 
 def played(script: Script, rules: Rules) -> Played:
-    found = play(
-        [script.text],
+    found = play_every_way(
+        script.text,
         script.streams,
         static=script.static,
         settings={**script.settings, **switched(rules)},
@@ -86,7 +85,7 @@ def played(script: Script, rules: Rules) -> Played:
     return found
 
 
-@settings(parent=often, max_examples=CONTINUOUS)
+@repeat(60)
 @given(scripts(), randoms)
 def test_a_continuous_query_emits_the_same(script: Script, random: Random) -> None:
     query = parsed(script.text, script.dialect)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 from contextlib import ExitStack
@@ -13,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from starlette.testclient import TestClient
 
+from tests.fuzzing import runs
 from tests.serve.clients import TIMED, served
 
 STREAMS = ("cars", "vans", "ships")
 NAMES = ("a", "b", "c", "d")
-EXAMPLES = int(os.environ.get("HEADRACE_FUZZ", "0")) // 200 or 10
 streams, names = st.sampled_from(STREAMS), st.sampled_from(NAMES)
 
 
@@ -155,7 +154,7 @@ class ComingAndGoing(RuleBasedStateMachine):
 
 
 ComingAndGoing.TestCase.settings = settings(
-    max_examples=EXAMPLES,
+    max_examples=runs(10, share=1 / 200),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
