@@ -36,7 +36,7 @@ from headrace.pipeline.streams import declared
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
-from headrace.registered import Query
+from headrace.registered import Query, note_problems
 from headrace.results.evaluations import Evaluation
 from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
@@ -366,9 +366,8 @@ class Engine:
         def tell(manifest: Manifest, told: Told) -> None:
             self._came = manifest.streams
             self.alerts.hear(told.contracts)
-            for name, state in manifest.queries.items():
-                if name in self._queries:
-                    self._queries[name].error = state.failure
+            errors = {name: state.failure for name, state in manifest.queries.items()}
+            note_problems(self._queries, errors, told.failures)
             known = {name: state.pace for name, state in manifest.queries.items()}
             for warning in paces.changes(plans if self.live else (), known):
                 LOG.warning(warning)
@@ -452,8 +451,7 @@ class Engine:
             query.end()
 
     def _publish(self, results: Results) -> None:
-        for name, reason in results.failed.items():
-            self._queries[name].error = reason
+        note_problems(self._queries, results.failed, self.runner.kernel.value_failures())
         self._deliver(results.reports)
 
     def _deliver(self, reports: Sequence[Report]) -> None:

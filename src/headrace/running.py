@@ -16,6 +16,7 @@ from headrace.deploying import setup_of, topics_of
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError
+from headrace.functions.failures import ValueFailure
 from headrace.inline import Counters
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.columns import GRAPH
@@ -118,6 +119,7 @@ class Outcome:
         reasons: why the first elements could not be taken, in this run.
         ended: whether it ended by itself: not if it was stopped.
         skipped: how many due instants were skipped.
+        failures: what expressions of queries could not compute, in this run.
     """
 
     evaluations: int
@@ -127,6 +129,7 @@ class Outcome:
     reasons: Sequence[str] = ()
     ended: bool = True
     skipped: int = 0
+    failures: Mapping[str, Sequence[ValueFailure]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,8 @@ def run_job(job: Job, voice: Voice) -> Outcome:
 
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
-    return _outcome(last, engine, hearing.reasons, ended=last.final or not stopped)
+    outcome = _outcome(last, engine, hearing.reasons, ended=last.final or not stopped)
+    return replace(outcome, failures=hearing.failures)
 
 
 class _Hearing:
@@ -201,6 +205,7 @@ class _Hearing:
     ) -> None:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
+        self.failures: Mapping[str, Sequence[ValueFailure]] = {}
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
         self._plans = plans
@@ -215,6 +220,7 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
+        self.failures = told.failures
         self._voice.tell(manifest, told)
         now = told if self.at_work else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
@@ -422,6 +428,8 @@ def conclusion(outcome: Outcome, job: Job) -> Iterator[str]:
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""
     skipped = f", {_counted(outcome.skipped, 'instant')} skipped" if outcome.skipped else ""
     yield f"{_counted(outcome.evaluations, 'evaluation')}{failed}{skipped}"
+    for name, failures in outcome.failures.items():
+        yield from (f"note: '{name}': {failure}" for failure in failures)
     late = rejected = 0
     for iri in job.streams:
         counters = outcome.counters.get(iri, Counters())

@@ -173,8 +173,8 @@ def _of_pattern(call: BuiltIn) -> Iterator[CallProblem]:
     try:
         check_pattern(pattern, flags, replacement, replaces=call.name == "REPLACE")
     except PatternError as error:
-        yield CallProblem(f"{call.name}(): {error}", call.span, error.hint, kind=UnsupportedError)
-    except ExpressionError as error:
+        yield CallProblem(f"{call.name}(): {error}", call.span, error.hint)
+    except ExpressionError as error:  # text that is no UTF-8
         yield CallProblem(f"{call.name}(): {error}", call.span)
 
 

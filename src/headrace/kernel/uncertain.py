@@ -17,7 +17,8 @@ from headrace.algebra.scope import mentioned
 from headrace.algebra.uncertainty import is_columnar
 from headrace.algebra.walk import rewritten
 from headrace.functions.calls import Calls
-from headrace.functions.errors import ExpressionError
+from headrace.functions.errors import ExpressionError, UnreadableValueError
+from headrace.functions.failures import Cause
 from headrace.functions.uncertainty import columns as codes
 from headrace.functions.uncertainty.columns import VECTORISED, Operands
 from headrace.functions.uncertainty.literals import canonical, distribution_of
@@ -161,6 +162,9 @@ class Uncertain:
             assert term is not None, "it is bound"
             try:
                 value = distribution_of(term)
+            except UnreadableValueError as error:
+                self.calls.failures.note(Cause.VALUE, error.datatype, str(error))
+                continue
             except ExpressionError:
                 continue
             # A number that columns do not hold is still no distribution.

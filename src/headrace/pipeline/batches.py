@@ -10,6 +10,7 @@ from uuid import uuid4
 import polars as pl
 
 from headrace.errors import MachineError, SettingError
+from headrace.functions.failures import FailuresByQuery
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
@@ -72,6 +73,7 @@ class Batches:
         self.setup = setup
         self._watch = Stopwatch(setup.clock)
         self._tell = tell or (lambda _manifest, _told: None)
+        self._failures = FailuresByQuery()
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
         self._published: str | None = None
@@ -333,6 +335,7 @@ class Batches:
 
     def _kernel_after(self, manifest: Manifest, around: Around) -> Kernel:
         """The kernel as it was after a batch: the one at hand, or one that has read it all."""
+        self._failures = around.failures
         if self._kernel is not None and self._kernel[0] == manifest.label:
             kernel = self._kernel[1]
             kernel.around = around
@@ -437,8 +440,14 @@ class Batches:
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
-        spent, rerouted, contracts = self._watch.spent, self._rerouted(), self._contracts()
-        self._tell(manifest, replace(told, spent=spent, rerouted=rerouted, contracts=contracts))
+        own = replace(
+            told,
+            spent=self._watch.spent,
+            rerouted=self._rerouted(),
+            contracts=self._contracts(),
+            failures=self._failures.listed(),
+        )
+        self._tell(manifest, own)
         reach("published")
 
 

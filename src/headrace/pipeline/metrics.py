@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.errors import MachineError, SettingError
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
@@ -36,6 +37,7 @@ class Figures:
         state: how many bytes the next batch needs of those before it.
         rerouted: how often each query has changed the order of its joins since the run began.
         contracts: how queries stand with the endpoints that they ask under a budget.
+        failures: what expressions of queries could not compute since the run began.
     """
 
     manifest: Manifest = NOTHING
@@ -43,6 +45,7 @@ class Figures:
     state: int = 0
     rerouted: Mapping[str, int] = field(default_factory=dict)
     contracts: Mapping[str, Contracted] = field(default_factory=dict)
+    failures: Mapping[str, Sequence[ValueFailure]] = field(default_factory=dict)
 
     @property
     def batch_seconds(self) -> float:
@@ -77,7 +80,7 @@ Watch = Callable[[Figures], None]
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
     """How a run stands after a batch."""
     state = _state(layout, manifest)
-    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts)
+    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts, told.failures)
 
 
 def _state(layout: Layout, manifest: Manifest) -> int:
@@ -189,6 +192,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     for name, kind, says, of_contract in _CONTRACTS:
         standing = [(query, of_contract(each)) for query, each in figures.contracts.items()]
         yield Measure(name, kind, says, _labelled("query", standing))
+    yield _failures(figures.failures)
     says = "Changes of the order in which what is new is joined, since the run began."
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)
@@ -202,6 +206,16 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     yield Measure("headrace_stage_seconds", "gauge", says, stages)
     says = "Bytes that the next batch needs of those before it."
     yield Measure("headrace_state_bytes", "gauge", says, [({}, figures.state)])
+
+
+def _failures(failures: Mapping[str, Sequence[ValueFailure]]) -> Measure:
+    values = [
+        ({"query": query, "cause": each.cause.value, "subject": each.subject}, float(each.count))
+        for query, found in failures.items()
+        for each in found
+    ]
+    says = "Values that could not be read, calls and aggregates without a result."
+    return Measure("headrace_value_failures_total", "counter", says, values)
 
 
 def _labelled(

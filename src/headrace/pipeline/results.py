@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
 from headrace.kernel.remote import Contracted
@@ -47,6 +48,7 @@ class Told:
         spent: seconds by stage, of the process that tells it; not kept with the rest.
         rerouted: how often each query has changed the order of its joins in this process; likewise.
         contracts: how queries stand with the endpoints that they ask under a budget; likewise.
+        failures: what expressions of queries could not compute in this process; likewise.
     """
 
     reports: Sequence[Report] = ()
@@ -55,6 +57,7 @@ class Told:
     spent: Mapping[str, float] = field(default_factory=dict)
     rerouted: Mapping[str, int] = field(default_factory=dict)
     contracts: Mapping[str, Contracted] = field(default_factory=dict)
+    failures: Mapping[str, Sequence[ValueFailure]] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:
