@@ -156,7 +156,7 @@ class Uncertain:
         open_rows = np.flatnonzero((numbers.is_null() & ids.is_not_null()).to_numpy())
         if not open_rows.size:
             return found
-        distinct = ids.gather(open_rows).unique()
+        distinct = ids.gather(open_rows).unique(maintain_order=True)
         read = Operands.none(distinct.len())
         for row, term in enumerate(self.dictionary.terms(distinct)):
             assert term is not None, "it is bound"
