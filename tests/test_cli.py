@@ -187,6 +187,17 @@ def test_check_refuses_what_run_refuses() -> None:
     )
 
 
+def test_check_refuses_what_never_has_a_value() -> None:
+    wrong = headrace("check", 'SELECT ?s { ?s ?p ?o FILTER REGEX(?o, "a(?=b)") }')
+    assert wrong.exit_code == 2
+    assert "a look-ahead, (?=, at character 2" in wrong.stderr
+    assert "line 1, column 29" in wrong.stderr
+    call = "<http://w3id.org/rsp/rspu#lesthan>(?o, 1)"
+    unknown = headrace("check", f"SELECT ?s {{ ?s ?p ?o FILTER({call} > 0.5) }}")
+    assert unknown.exit_code == 2
+    assert "there is no function rspu:lesthan; did you mean rspu:lessThan?" in unknown.stderr
+
+
 @pytest.mark.parametrize("command", [["--help"], ["check", "ASK { ?s ?p ?o }"]])
 def test_quick_commands_load_nothing_heavy(command: list[str]) -> None:
     """The time budget in terms that a busy machine cannot change: what is not imported."""

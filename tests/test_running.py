@@ -139,3 +139,32 @@ def test_a_query_that_stops_makes_a_failed_run(stream: Path) -> None:
         *("--stream", f"s={stream}"),
     )
     assert "error" in result.stdout
+
+
+def test_values_that_could_not_be_read_are_named_at_the_end(tmp_path: Path) -> None:
+    source, metrics = tmp_path / "s.tnq", tmp_path / "metrics.txt"
+    datatype = "http://w3id.org/rsp/rspu#distribution"
+    values = ["N(1)", "N(0, 1)", "M(0, 1)"]
+    source.write_text(
+        "".join(f'{number}\t<x:{number}> <x:is> "{value}"^^<{datatype}> .\n'
+                for number, value in enumerate(values, 1))
+    )  # fmt: skip
+    text = (
+        "PREFIX rspu: <http://w3id.org/rsp/rspu#> REGISTER QUERY q AS SELECT ?s "
+        "FROM STREAM <s> [RANGE 10s STEP 10s] "
+        "{ ?s <x:is> ?d FILTER(rspu:lessThan(?d, 5) > 0.5) }"
+    )
+    out = str(tmp_path / "out.ndjson")
+    result = run(text, "--stream", f"s={source}", "--out", out, "--metrics", str(metrics))
+    assert result.exit_code == 0, result.stderr
+    assert (
+        f"note: 'q': 2 values of <{datatype}> could not be read; the first: "
+        "'N(1)' is no distribution: expected N(mean, variance)\n"
+    ) in result.stderr
+    labels = f'query="q",cause="value",subject="{datatype}"'
+    assert f"headrace_value_failures_total{{{labels}}} 2\n" in metrics.read_text()
+
+
+def test_a_run_of_readable_values_has_no_such_note(stream: Path, tmp_path: Path) -> None:
+    result = run(COUNT, "--stream", f"s={stream}", "--out", str(tmp_path / "out.ndjson"))
+    assert "could not be read" not in result.stderr

@@ -12,7 +12,7 @@ from headrace.acceptance import Acceptance, Demands, MostRejected
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
 from headrace.deploying import Refreshing
-from headrace.diagnosis import Facts, Note, StreamFacts, diagnose
+from headrace.diagnosis import Facts, Note, StreamFacts, diagnose, value_notes
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
 from headrace.engine_runs import (
@@ -45,7 +45,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
-from headrace.registered import Query
+from headrace.registered import Query, note_problems
 from headrace.results.evaluations import Evaluation
 from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
@@ -456,8 +456,7 @@ class Engine:
             query.end()
 
     def _publish(self, results: Results) -> None:
-        for name, reason in results.failed.items():
-            self._queries[name].error = reason
+        note_problems(self._queries, results.failed, self.runner.kernel.value_failures())
         self._deliver(results.reports)
 
     def _deliver(self, reports: Sequence[Report]) -> None:
@@ -504,7 +503,8 @@ class Engine:
             for iri, stream in self._streams.items()
         }
         static = StaticLookup(self._statements(), self.static.dictionary)
-        return diagnose(Facts(known, queries, self.live, self._ended, static))
+        found = diagnose(Facts(known, queries, self.live, self._ended, static))
+        return (*found, *value_notes(self.runner.kernel.value_failures()))
 
     def _notes_of(self, name: str) -> Sequence[Note]:
         return by_query(self.notes, [self._plan(self._queries[name])]).get(name, ())

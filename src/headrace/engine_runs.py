@@ -27,7 +27,7 @@ from headrace.pipeline.results import Told
 from headrace.pipeline.streams import Declared, declared
 from headrace.planning.plan import Plan
 from headrace.reasoning.tables import Tables
-from headrace.registered import Query
+from headrace.registered import Query, note_problems
 from headrace.sinks.base import Sink
 from headrace.sources import files_named
 from headrace.stream import Stream
@@ -113,9 +113,8 @@ class RunFollower:
     def __call__(self, manifest: Manifest, told: Told) -> None:
         """Take note of a batch."""
         self._alerts.hear(told.contracts)
-        for name, state in manifest.queries.items():
-            if name in self._queries:
-                self._queries[name].error = state.failure
+        errors = {name: state.failure for name, state in manifest.queries.items()}
+        note_problems(self._queries, errors, told.failures)
         known = {name: state.pace for name, state in manifest.queries.items()}
         for warning in self._paces.changes(self._plans, known):
             LOG.warning(warning)

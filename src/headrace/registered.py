@@ -8,12 +8,19 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 
 from headrace.diagnosis import Note
 from headrace.dialects import Parsed
+from headrace.functions.failures import ValueFailure
 from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
 
 
 class Query:
-    """A registered query and what it has reported."""
+    """A registered query and what it has reported.
+
+    Attributes:
+        name: what it is called.
+        error: why it has stopped, if it has.
+        failures: what its expressions could not compute so far, by cause and subject.
+    """
 
     def __init__(
         self,
@@ -30,6 +37,7 @@ class Query:
         self.settings = settings
         self.parsed = parsed
         self.error: str | None = None
+        self.failures: tuple[ValueFailure, ...] = ()
         self._results: deque[Evaluation] = deque()
         self._callbacks: list[Callable[[Evaluation], None]] = []
         self._news = asyncio.Event()
@@ -84,3 +92,15 @@ class Query:
         """Say that there will be no more."""
         self._ended = True
         self._news.set()
+
+
+def note_problems(
+    queries: Mapping[str, Query],
+    errors: Mapping[str, str | None],
+    failures: Mapping[str, Sequence[ValueFailure]],
+) -> None:
+    """Keep with each query why it has stopped, and what its expressions could not compute."""
+    for name in errors.keys() & queries.keys():
+        queries[name].error = errors[name]
+    for name in failures.keys() & queries.keys():
+        queries[name].failures = tuple(failures[name])

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from headrace.errors import QueryError
 from headrace.rdf.terms import Term
 from headrace.results.table import Table
 from headrace.store import Store
@@ -67,13 +68,14 @@ N, U = f'"N(0,1)"^^<{RSPU}distribution>', f'"U(0,1)"^^<{RSPU}distribution>'
         (f"rspu:between({U}, 0.25, 0.75)", "5.0E-1"),
         (f"rspu:between({U}, -1, {U})", "5.0E-1"),
         # Else an error.
-        ("rspu:add(?d, 'text')", None),
-        ("rspu:add(?d, x:a)", None),
+        ("rspu:add(?d, STR('text'))", None),
+        ("rspu:add(?d, IRI('x:a'))", None),
         ("rspu:add(?d, ?unbound)", None),
-        (f"rspu:add(?d, {U})", None),
-        ("rspu:lessThan('text', ?d)", None),
-        ("rspu:greaterThan(?d, true)", None),
-        ("rspu:between(?d, 0, x:a)", None),
+        ("rspu:lessThan(STR('text'), ?d)", None),
+        ("rspu:greaterThan(?d, ISIRI(?d))", None),
+        ("rspu:between(?d, 0, IRI('x:a'))", None),
+        # The definition has no sum of different families; its mean is that of the two.
+        (f"ABS(rspu:mean(rspu:add(?d, {U})) - 0.5) < 0.00000001", "true"),
         # A number in first place is promoted, which the definition does not ask for.
         ("rspu:greaterThan(0, ?d)", "5.0E-1"),
         ("rspu:subtract(0, ?d)", "N(0.0, 1.0)"),
@@ -81,6 +83,21 @@ N, U = f'"N(0,1)"^^<{RSPU}distribution>', f'"U(0,1)"^^<{RSPU}distribution>'
 )
 def test_definition_14_what_a_comparison_term_gives(expression: str, expected: str | None) -> None:
     assert value(expression) == expected
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "rspu:add(?d, 'text')",
+        "rspu:add(?d, x:a)",
+        "rspu:lessThan('text', ?d)",
+        "rspu:greaterThan(?d, true)",
+        "rspu:between(?d, 0, x:a)",
+    ],
+)
+def test_definition_14_a_constant_that_is_always_an_error_is_refused(expression: str) -> None:
+    with pytest.raises(QueryError, match="neither a distribution nor a number"):
+        value(expression)
 
 
 def test_definition_14_a_filter_that_is_an_error_keeps_nothing() -> None:

@@ -36,6 +36,7 @@ WRONG = {
     'REPLACE(?o, "a", "$b") = "c"': ("$ before a digit", None),
     'REPLACE(?o, ?o, "$b") = "c"': ("$ before a digit", None),
     "rspu:lesthan(?o, 1) > 0.5": ("no function rspu:lesthan; did you mean rspu:lessThan?", "add,"),
+    "rspu:mean(rspu:sum(?o, 1)) > 0.5": ("no function rspu:sum; did you mean rspu:add?", "add,"),
     "rspu:belief(?o) > 0.5": ("there is no function rspu:belief", "the functions of this"),
     'rspu:lessThan(?o, "N(1)"^^rspu:distribution) > 0.5': ("expected N(mean, variance)", None),
     'rspu:lessThan("Normal(1,2)", ?o) > 0.5': ("neither a distribution nor a number", None),

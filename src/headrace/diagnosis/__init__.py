@@ -8,6 +8,7 @@ from headrace.diagnosis.diagnose import diagnose
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.reporter import NoteReporter
+from headrace.diagnosis.values import value_notes
 
 __all__ = [
     "Code",
@@ -18,4 +19,5 @@ __all__ = [
     "Severity",
     "StreamFacts",
     "diagnose",
+    "value_notes",
 ]

@@ -44,6 +44,7 @@ class Code(StrEnum):
     ONLY_STATIC = "only-static"
     EMPTY_DEFAULT_GRAPH = "empty-default-graph"
     NO_STATIC_GRAPH = "no-static-graph"
+    VALUE_FAILURE = "value-failure"
 
 
 NoteKey: TypeAlias = tuple[str, str | None, str | None, str | None]

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from headrace.functions.errors import ExpressionError
+from headrace.functions.errors import ExpressionError, UnreadableValueError
+from headrace.functions.failures import Cause, Recorder
 from headrace.rdf.terms import Term
 
 if TYPE_CHECKING:  # what it needs takes time to load
@@ -26,10 +27,12 @@ class Calls:
     Attributes:
         cached: whether no call is made twice.
         tally: how many calls were made of each function; shared with who wants to know.
+        failures: counts the calls that have no result.
     """
 
     cached: bool = True
     tally: Counter[str] | None = None
+    failures: Recorder = field(default_factory=Recorder)
     _results: dict[tuple[str, Arguments], Term | ExpressionError] = field(default_factory=dict)
     _columns: KeptColumns | None = None
 
@@ -41,7 +44,11 @@ class Calls:
         """
         if not self.cached:
             self.count(iri, 1)
-            return function(*arguments)
+            try:
+                return function(*arguments)
+            except ExpressionError as error:
+                self.note(iri, error, arguments)
+                raise
         key = (iri, arguments)
         found = self._results.get(key)
         if found is None:
@@ -50,10 +57,18 @@ class Calls:
                 found = function(*arguments)
             except ExpressionError as error:
                 found = error
+                self.note(iri, error, arguments)
             self._results[key] = found
         if isinstance(found, ExpressionError):
             raise found
         return found
+
+    def note(self, iri: str, error: ExpressionError, arguments: Arguments) -> None:
+        """Count a call that has no result."""
+        if isinstance(error, UnreadableValueError):
+            self.failures.note(Cause.VALUE, error.datatype, str(error))
+        else:
+            self.failures.note(Cause.CALL, iri, str(error), arguments)
 
     def count(self, iri: str, calls: int) -> None:
         """Take note of calls that are made."""
@@ -67,5 +82,5 @@ class Calls:
             # What it needs takes as long to load as everything else, and few queries ask for it.
             from headrace.functions.uncertainty.kept import KeptColumns  # noqa: PLC0415
 
-            self._columns = KeptColumns(self.cached, self.count)
+            self._columns = KeptColumns(self.cached, self.count, self.failures)
         return self._columns

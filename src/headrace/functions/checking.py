@@ -36,6 +36,9 @@ from headrace.rdf.vocabulary import RSPU, RSPU_DISTRIBUTION
 _PATTERN_FUNCTIONS: Final = ("REGEX", "REPLACE")
 _SHOWN: Final = 60
 
+_OLD_NAMES: Final = {"sum": "add", "difference": "subtract"}
+"""Functions of the RSPU engine by the names that they had in its first version."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallProblem:
@@ -109,7 +112,7 @@ def _of_function(
 
 def _no_such_function(name: str, span: Span | None) -> CallProblem:
     names = sorted(iri.removeprefix(RSPU) for iri in ARITIES)
-    near = nearest(name, names)
+    near = _OLD_NAMES.get(name) or nearest(name, names)
     meant = f"; did you mean rspu:{near}?" if near else ""
     hint = f"the functions of this namespace are {listing(names, 'and')}"
     return CallProblem(
@@ -173,8 +176,8 @@ def _of_pattern(call: BuiltIn) -> Iterator[CallProblem]:
     try:
         check_pattern(pattern, flags, replacement, replaces=call.name == "REPLACE")
     except PatternError as error:
-        yield CallProblem(f"{call.name}(): {error}", call.span, error.hint, kind=UnsupportedError)
-    except ExpressionError as error:
+        yield CallProblem(f"{call.name}(): {error}", call.span, error.hint)
+    except ExpressionError as error:  # text that is no UTF-8
         yield CallProblem(f"{call.name}(): {error}", call.span)
 
 

@@ -50,7 +50,7 @@ _COMPLEMENTS: Final = {
 
 
 class PatternError(ExpressionError):
-    """A pattern that RE2 does not take.
+    """A pattern, flags or a replacement that no text has a result with.
 
     Attributes:
         hint: what to do about it.
@@ -78,17 +78,17 @@ class _Regexp(Protocol):
 def matches(text: Term, pattern: Term, flags: Term | None = None) -> Literal:
     """REGEX: whether a pattern occurs in a string."""
     subject = _searchable(string(text).lexical)
-    regexp = _compiled(simple_text(pattern), "" if flags is None else simple_text(flags))
+    regexp = _compiled(_plain(pattern), "" if flags is None else _plain(flags))
     return TRUE if regexp.search(subject) is not None else FALSE
 
 
 def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = None) -> Literal:
     """REPLACE: the string with every occurrence of a pattern replaced; `$1` is its first group."""
     subject = string(text)
-    switches = "" if flags is None else simple_text(flags)
-    regexp = _compiled(simple_text(pattern), switches)
+    switches = "" if flags is None else _plain(flags)
+    regexp = _compiled(_plain(pattern), switches)
     _check_not_empty(regexp, pattern)
-    wanted = simple_text(replacement)
+    wanted = _plain(replacement)
     pieces = (wanted,) if "q" in switches else _pieces(wanted, regexp.groups)
     result = regexp.sub(_Replacement(pieces), _searchable(subject.lexical))
     return Literal(bounded(result), language=subject.language)
@@ -111,6 +111,13 @@ class _Replacement:
         return text
 
 
+def _plain(term: Term) -> str:
+    try:
+        return simple_text(term)
+    except ExpressionError as error:
+        raise PatternError(str(error)) from None
+
+
 def _searchable(text: str) -> str:
     utf8(text)
     return text
@@ -124,18 +131,18 @@ def check_pattern(
     Raises:
         ExpressionError: saying what is wrong; `PatternError` if it is the pattern.
     """
-    switches = "" if flags is None else simple_text(flags)
+    switches = "" if flags is None else _plain(flags)
     _check_flags(switches)
     groups = _MOST_GROUPS
     if pattern is not None and flags is not None:
-        regexp = _compiled(simple_text(pattern), switches)
+        regexp = _compiled(_plain(pattern), switches)
         groups = regexp.groups
         if replaces:
             _check_not_empty(regexp, pattern)
     elif pattern is not None:
-        simple_text(pattern)
+        _plain(pattern)
     if replacement is not None and flags is not None:
-        wanted = simple_text(replacement)
+        wanted = _plain(replacement)
         if "q" not in switches:
             _pieces(wanted, groups)
 
@@ -149,7 +156,7 @@ def _check_not_empty(regexp: _Regexp, pattern: Term) -> None:
 def _check_flags(flags: str) -> None:
     unknown = sorted(set(flags) - _FLAGS)
     if unknown:
-        raise ExpressionError(f"{unknown[0]!r} is not a flag; the flags are i, m, q, s and x")
+        raise PatternError(f"{unknown[0]!r} is not a flag; the flags are i, m, q, s and x")
 
 
 # -- patterns ----------------------------------------------------------------------------------
@@ -159,7 +166,7 @@ def _check_flags(flags: str) -> None:
 def _compiled(pattern: str, flags: str) -> _Regexp:
     _check_flags(flags)
     if len(pattern) > _MAX_PATTERN:
-        raise ExpressionError(f"the pattern is longer than {_MAX_PATTERN} characters")
+        raise PatternError(f"the pattern is longer than {_MAX_PATTERN} characters")
     utf8(pattern)
     if "q" in flags:
         switches, translated = set(flags) & {"i"}, re2.escape(pattern)
@@ -265,7 +272,7 @@ def _pieces(replacement: str, groups: int) -> tuple[str | int, ...]:
     pieces: list[str | int] = []
     for token in _PIECE.findall(replacement):
         if token in {"$", "\\"}:
-            raise ExpressionError(
+            raise PatternError(
                 f"in a replacement \\ stands before \\ or $, and $ before a digit: {replacement!r}"
             )
         if token[0] == "$":

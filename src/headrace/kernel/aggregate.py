@@ -19,7 +19,9 @@ import polars as pl
 
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
-from headrace.functions.errors import ExpressionError
+from headrace.functions.errors import ExpressionError, UnreadableValueError
+from headrace.functions.failures import Cause, Recorder
+from headrace.functions.values import is_distribution
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
@@ -54,7 +56,7 @@ def group(
     named = [column(variable) for variable, _ in aggregates]
     groups = groups.with_columns(ids.alias(name) for name, ids in zip(named, results, strict=True))
     if not keys:
-        empty = [_result(call, []) for _, call in aggregates]
+        empty = [_result(call, [], Recorder()) for _, call in aggregates]
         ids = dict(zip(named, expressions.dictionary.encode_all(empty), strict=True))
         every = instants if solutions.keyed else [0] if groups.is_empty() else []
         missing = pl.DataFrame({INSTANT: list(every)}, schema={INSTANT: pl.Int64}).join(
@@ -135,7 +137,9 @@ def _aggregated(
         counted = frame[_VALUE].is_not_null().to_numpy().astype(np.int64)
         return _integers(pl.Series(_sums(counted, members.starts)), dictionary)
     quick = _quick(call.function, members, dictionary)
-    return quick if quick is not None else _slow(call, members, dictionary)
+    if quick is not None:
+        return quick
+    return _slow(call, members, dictionary, expressions.context.calls.failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +243,22 @@ def _doubles(function: str, members: _Members, dictionary: Dictionary) -> pl.Ser
 # -- anything, by the function table ---------------------------------------------------------
 
 
-def _slow(call: Aggregate, members: _Members, dictionary: Dictionary) -> pl.Series:
+def _slow(
+    call: Aggregate, members: _Members, dictionary: Dictionary, failures: Recorder
+) -> pl.Series:
     terms = dictionary.terms(members.frame[_VALUE])
     return dictionary.encode_all(
-        [_result(call, terms[start:end]) for start, end in members.slices()]
+        [_result(call, terms[start:end], failures) for start, end in members.slices()]
     )
 
 
-def _result(call: Aggregate, terms: list[Term | None]) -> Term | None:
+def _result(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Term | None:
     try:
         # DISTINCT has been done on ids.
         return of_terms(call.function, terms, separator=call.separator)
-    except ExpressionError:
-        return None
+    except UnreadableValueError as error:
+        failures.note(Cause.VALUE, error.datatype, str(error))
+    except ExpressionError as error:
+        if None not in terms and any(is_distribution(term) for term in terms if term is not None):
+            failures.note(Cause.AGGREGATE, call.function, str(error), tuple(terms))
+    return None

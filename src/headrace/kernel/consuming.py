@@ -19,7 +19,6 @@ from headrace.algebra.reporting import Consumption
 from headrace.algebra.scope import possible
 from headrace.algebra.windows import TimeWindow
 from headrace.errors import InternalError
-from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
 from headrace.kernel.arrived import active_graph
@@ -40,7 +39,7 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads
-from headrace.kernel.evaluation import Around
+from headrace.kernel.evaluation import Around, context_of
 from headrace.kernel.join import join
 from headrace.kernel.scan import expanded_rows, scan
 from headrace.kernel.snapshot import evaluate, holds
@@ -194,7 +193,9 @@ class Consumed(Held):
         return Surroundings(
             self.around.dictionary,
             budget=self.around.budget(),
-            context=EvaluationContext(date_time(0), functions=self.around.functions),
+            context=context_of(
+                self.plan, date_time(0), self.around.functions, self.around.failures
+            ),
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 

@@ -12,6 +12,7 @@ from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, InternalError, QueryError
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
+from headrace.functions.failures import FailuresByQuery, Recorder
 from headrace.functions.table import Functions
 from headrace.functions.times import date_time
 from headrace.kernel.answer import active_data
@@ -56,6 +57,7 @@ class Around:
         observe: told what each operator of a query has found.
         tables: what follows from the statements of streams, where queries have a schema.
         fetch: how the mappings of local views are fetched.
+        failures: what expressions of the queries could not compute.
     """
 
     dictionary: Dictionary
@@ -66,6 +68,7 @@ class Around:
     observe: Observe | None = None
     tables: Tables | None = None
     fetch: Fetch | None = None
+    failures: FailuresByQuery = field(default_factory=FailuresByQuery, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ class _Evaluation:
             around.dictionary,
             range((stop - start) * members),
             around.budget(),
-            context_of(plan, date_time(int(times[start])), around.functions),
+            context_of(plan, date_time(int(times[start])), around.functions, around.failures),
             lambda number: date_time(int(times[start + number // members])),
             label_of(plan, self.held.instants, start),
             around.service,
@@ -243,7 +246,7 @@ def answers_given(
         around.dictionary,
         instants,
         around.budget(),
-        context_of(plan, moment, around.functions),
+        context_of(plan, moment, around.functions, around.failures),
         lambda _: moment,
         windows=left_in_windows(plan, len(instants)),
         streams=plan.streams,
@@ -274,9 +277,12 @@ def finished(
     return Answered(frame.filter(pl.col(INSTANT) < number), found.outcome)
 
 
-def context_of(plan: Plan, moment: Literal, functions: Functions) -> EvaluationContext:
+def context_of(
+    plan: Plan, moment: Literal, functions: Functions, failures: FailuresByQuery | None = None
+) -> EvaluationContext:
     """What the expressions of one evaluation depend on; what functions give is kept for it."""
-    calls = Calls(plan.applies(CACHE), functions.tally)
+    recorder = Recorder() if failures is None else failures.recorder(plan.members or (plan.name,))
+    calls = Calls(plan.applies(CACHE), functions.tally, recorder)
     return EvaluationContext(moment, functions=functions, calls=calls)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.columns import ID, INSTANT, STATEMENT, TERMS
 from headrace.kernel.contents import Held
 from headrace.kernel.dictionary import Dictionary
@@ -65,6 +66,7 @@ class PartFound:
     frame: pl.DataFrame
     terms: pl.DataFrame
     outcome: Outcome
+    failures: tuple[ValueFailure, ...] = ()
 
 
 def owned(statements: pl.DataFrame, due: Due, share: Share | None) -> pl.DataFrame:
@@ -101,7 +103,8 @@ def found_by_part(
 
     outcome = evaluate_held(held, around, keep, share)
     frame = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
-    return PartFound(frame, _terms(frame, around.dictionary), outcome)
+    failures = around.failures.listed().get(due.plan.name, ())
+    return PartFound(frame, _terms(frame, around.dictionary), outcome, failures)
 
 
 def _log(arrivals: Arrivals) -> StreamLog:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
@@ -128,6 +129,7 @@ class Kernel:
         """Let a query go, and forget what only it needs."""
         self.queries = without(self.queries, name)
         self._order.remove(name)
+        self.around.failures.remove(name)
 
     def _add(self, query: Standing) -> None:
         for stream in query.plan.streams:
@@ -293,6 +295,10 @@ class Kernel:
     def contracted(self) -> dict[str, Contracted]:
         """How queries stand with the endpoints that they ask under a budget."""
         return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
+
+    def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
+        """What expressions of queries could not compute so far, by the names of the queries."""
+        return self.around.failures.listed()
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())

@@ -203,7 +203,7 @@ class Matching:
         surroundings = Surroundings(
             around.dictionary,
             budget=around.budget(),
-            context=context_of(self.plan, date_time(0), around.functions),
+            context=context_of(self.plan, date_time(0), around.functions, around.failures),
             precomputes=self.plan.applies(PRECOMPUTE),
         )
 

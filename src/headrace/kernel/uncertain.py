@@ -17,7 +17,8 @@ from headrace.algebra.scope import mentioned
 from headrace.algebra.uncertainty import is_columnar
 from headrace.algebra.walk import rewritten
 from headrace.functions.calls import Calls
-from headrace.functions.errors import ExpressionError
+from headrace.functions.errors import ExpressionError, UnreadableValueError
+from headrace.functions.failures import Cause
 from headrace.functions.uncertainty import columns as codes
 from headrace.functions.uncertainty.columns import VECTORISED, Operands
 from headrace.functions.uncertainty.literals import canonical, distribution_of
@@ -155,12 +156,15 @@ class Uncertain:
         open_rows = np.flatnonzero((numbers.is_null() & ids.is_not_null()).to_numpy())
         if not open_rows.size:
             return found
-        distinct = ids.gather(open_rows).unique()
+        distinct = ids.gather(open_rows).unique(maintain_order=True)
         read = Operands.none(distinct.len())
         for row, term in enumerate(self.dictionary.terms(distinct)):
             assert term is not None, "it is bound"
             try:
                 value = distribution_of(term)
+            except UnreadableValueError as error:
+                self.calls.failures.note(Cause.VALUE, error.datatype, str(error))
+                continue
             except ExpressionError:
                 continue
             # A number that columns do not hold is still no distribution.

@@ -9,8 +9,9 @@ from uuid import uuid4
 
 import polars as pl
 
-from headrace.diagnosis import Note
+from headrace.diagnosis import Note, value_notes
 from headrace.errors import MachineError, SettingError
+from headrace.functions.failures import FailuresByQuery
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
@@ -76,6 +77,7 @@ class Batches:
         self._watch = Stopwatch(setup.clock)
         self._silence = Silence(setup)
         self._tell = tell or (lambda _manifest, _told: None)
+        self._failures = FailuresByQuery()
         self._kernel: tuple[str, Kernel] | None = None
         self._recent: list[Manifest] = []
         self._published: str | None = None
@@ -212,7 +214,8 @@ class Batches:
         """The notes that are true after a batch."""
         kernel = None if self._kernel is None else self._kernel[1]
         around = self.setup.around()[1] if kernel is None else kernel.around
-        return self._diagnosis.of(manifest, around, ended=ended)
+        found = self._diagnosis.of(manifest, around, ended=ended)
+        return (*found, *value_notes(self._failures.listed()))
 
     def settle(self) -> None:
         """Say that all that was committed has been published, because the run ends well."""
@@ -369,6 +372,7 @@ class Batches:
 
     def _kernel_after(self, manifest: Manifest, around: Around) -> Kernel:
         """The kernel as it was after a batch: the one at hand, or one that has read it all."""
+        self._failures = around.failures
         if self._kernel is not None and self._kernel[0] == manifest.label:
             kernel = self._kernel[1]
             kernel.around = around
@@ -478,9 +482,15 @@ class Batches:
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
         self._published = manifest.label
-        spent, rerouted, contracts = self._watch.spent, self._rerouted(), self._contracts()
-        heard = replace(told, spent=spent, rerouted=rerouted, contracts=contracts, notes=notes)
-        self._tell(manifest, heard)
+        own = replace(
+            told,
+            spent=self._watch.spent,
+            rerouted=self._rerouted(),
+            contracts=self._contracts(),
+            failures=self._failures.listed(),
+            notes=notes,
+        )
+        self._tell(manifest, own)
         reach("published")
 
 

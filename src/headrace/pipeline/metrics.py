@@ -15,6 +15,7 @@ from typing import Final
 
 from headrace.diagnosis import Note
 from headrace.errors import MachineError, SettingError
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
@@ -39,6 +40,7 @@ class Figures:
         rerouted: how often each query has changed the order of its joins since the run began.
         contracts: how queries stand with the endpoints that they ask under a budget.
         notes: why queries give no rows, and what else should be known.
+        failures: what expressions of queries could not compute since the run began.
     """
 
     manifest: Manifest = NOTHING
@@ -47,6 +49,7 @@ class Figures:
     rerouted: Mapping[str, int] = field(default_factory=dict)
     contracts: Mapping[str, Contracted] = field(default_factory=dict)
     notes: Sequence[Note] = ()
+    failures: Mapping[str, Sequence[ValueFailure]] = field(default_factory=dict)
 
     @property
     def batch_seconds(self) -> float:
@@ -81,7 +84,15 @@ Watch = Callable[[Figures], None]
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
     """How a run stands after a batch."""
     state = _state(layout, manifest)
-    return Figures(manifest, dict(told.spent), state, told.rerouted, told.contracts, told.notes)
+    return Figures(
+        manifest,
+        dict(told.spent),
+        state,
+        told.rerouted,
+        told.contracts,
+        told.notes,
+        told.failures,
+    )
 
 
 def _state(layout: Layout, manifest: Manifest) -> int:
@@ -213,6 +224,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     for name, kind, says, of_contract in _CONTRACTS:
         standing = [(query, of_contract(each)) for query, each in figures.contracts.items()]
         yield Measure(name, kind, says, _labelled("query", standing))
+    yield _failures(figures.failures)
     says = "Changes of the order in which what is new is joined, since the run began."
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)
@@ -237,6 +249,16 @@ def _noted(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
         ({"code": code, "query": query, "stream": stream}, number)
         for (code, query, stream), number in Counter(labels).items()
     ]
+
+
+def _failures(failures: Mapping[str, Sequence[ValueFailure]]) -> Measure:
+    values = [
+        ({"query": query, "cause": each.cause.value, "subject": each.subject}, float(each.count))
+        for query, found in failures.items()
+        for each in found
+    ]
+    says = "Values that could not be read, calls and aggregates without a result."
+    return Measure("headrace_value_failures_total", "counter", says, values)
 
 
 def _labelled(

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 import polars as pl
 
+from headrace.functions.failures import Cause, ValueFailure
 from headrace.functions.table import Functions
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID
@@ -103,7 +104,8 @@ def answer(request: PartRequest) -> File:
     name = f"{uuid4().hex}.arrow"
     tables = []
     for each in found:
-        outcome = json.dumps([each.outcome.errors, each.outcome.failed])
+        failures = [astuple(failure) for failure in each.failures]
+        outcome = json.dumps([each.outcome.errors, each.outcome.failed, failures])
         frame = each.frame.to_arrow().replace_schema_metadata({_OUTCOME: outcome.encode()})
         tables += [frame, each.terms.to_arrow()]
     return File(name, write_tables(request.answers / name, tables, durable=False))
@@ -114,13 +116,17 @@ def read_answer(directory: Path, file: File) -> list[PartFound]:
     tables = read_tables(directory / file.name, file.checksum)
     found = []
     for frame, terms in zip(tables[::2], tables[1::2], strict=True):
-        errors, failed = json.loads((frame.schema.metadata or {})[_OUTCOME])
+        errors, failed, failures = json.loads((frame.schema.metadata or {})[_OUTCOME])
         outcome = Outcome(
             tuple((place, text) for place, text in errors),
             None if failed is None else (failed[0], failed[1]),
         )
         plain = frame_of(frame.replace_schema_metadata(None))
-        found.append(PartFound(plain, frame_of(terms), outcome))
+        values = tuple(
+            ValueFailure(Cause(cause), subject, count, example)
+            for cause, subject, count, example in failures
+        )
+        found.append(PartFound(plain, frame_of(terms), outcome, values))
     return found
 
 

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from headrace.diagnosis import Note
+from headrace.functions.failures import ValueFailure
 from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
 from headrace.kernel.remote import Contracted
@@ -49,6 +50,7 @@ class Told:
         rerouted: how often each query has changed the order of its joins in this process; likewise.
         contracts: how queries stand with the endpoints that they ask under a budget; likewise.
         notes: the notes that are true after the batch; likewise.
+        failures: what expressions of queries could not compute in this process; likewise.
     """
 
     reports: Sequence[Report] = ()
@@ -58,6 +60,7 @@ class Told:
     rerouted: Mapping[str, int] = field(default_factory=dict)
     contracts: Mapping[str, Contracted] = field(default_factory=dict)
     notes: Sequence[Note] = ()
+    failures: Mapping[str, Sequence[ValueFailure]] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:

@@ -76,6 +76,10 @@ class Parts:
         ]
         files = self.setup.answer(requests)
         found = [read_answer(self.layout.results, file) for file in files]
+        for parts in found:
+            for due, part in zip(dues, parts, strict=True):
+                for failure in part.failures:
+                    self.around.failures.add(due.plan.name, failure)
         together = [put_together(each, dictionary) for each in zip(*found, strict=True)]
         return [
             self._finished(query, instants, each)

@@ -9,7 +9,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from headrace.functions.errors import ExpressionError
+from headrace.functions.failures import Cause, Recorder, ValueFailure
+from headrace.functions.uncertainty.calls import FUNCTIONS
 from headrace.functions.uncertainty.columns import Operands, Shelf, Vectorised
+from headrace.functions.uncertainty.families import Point
+from headrace.functions.uncertainty.literals import literal
+from headrace.functions.values import literal_of
 
 _ROW: Final = "row"
 
@@ -21,11 +27,13 @@ class KeptColumns:
     Attributes:
         cached: whether no call is made twice.
         count: told how many calls are made of a function.
+        failures: counts the calls that have no result.
         shelf: where distributions stand that need more than two numbers.
     """
 
     cached: bool
     count: Callable[[str, int], None]
+    failures: Recorder = field(default_factory=Recorder)
     shelf: Shelf = field(default_factory=Shelf)
     _known: dict[str, tuple[pl.DataFrame, Operands]] = field(default_factory=dict)
 
@@ -40,7 +48,9 @@ class KeptColumns:
             return arguments[0]
         if not self.cached:
             self.count(iri, len(arguments[0]))
-            return function(arguments, self.shelf)
+            made = function(arguments, self.shelf)
+            self._note(iri, arguments, made)
+            return made
         rows = pl.DataFrame([part for n, each in enumerate(arguments) for part in each.frame(n)])
         names = rows.columns
         distinct = rows.with_row_index(_ROW).unique(names, keep="first", maintain_order=True)
@@ -53,7 +63,9 @@ class KeptColumns:
         if new.height:
             picked = new[_ROW].to_numpy().astype(np.intp)
             self.count(iri, new.height)
-            made = function([each.at(picked) for each in arguments], self.shelf)
+            given = [each.at(picked) for each in arguments]
+            made = function(given, self.shelf)
+            self._note(iri, given, made)
             if known is None and new.height == rows.height:
                 self._known[iri] = (new.select(names).with_row_index(_ROW), made)
                 return made
@@ -70,6 +82,27 @@ class KeptColumns:
         assert known is not None, "something was made now or before"
         places = rows.join(known[0], on=names, how="left", maintain_order="left")[_ROW]
         return known[1].at(places.to_numpy().astype(np.intp))
+
+    def _note(self, iri: str, arguments: Sequence[Operands], made: Operands) -> None:
+        """Count the calls whose arguments are all there, and which have no result."""
+        failed = ~made.there
+        for each in arguments:
+            failed &= each.there
+        if not self.failures.is_on or not failed.any():
+            return
+        first = int(np.flatnonzero(failed)[0])
+        values = [argument.value(first, self.shelf) for argument in arguments]
+        terms = [
+            literal_of(float(each.value)) if isinstance(each, Point) else literal(each)
+            for each in values
+            if each is not None
+        ]
+        try:
+            example = f"the result for {', '.join(map(str, terms))} is beyond doubles"
+            FUNCTIONS[iri](*terms)
+        except ExpressionError as error:
+            example = str(error)
+        self.failures.count(ValueFailure(Cause.CALL, iri, int(failed.sum()), example))
 
 
 def _together(one: Operands, other: Operands) -> Operands:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, assert_never
 
 from headrace.errors import nearest
-from headrace.functions.errors import ExpressionError
+from headrace.functions.errors import ExpressionError, UnreadableValueError
 from headrace.functions.uncertainty.families import (
     Beta,
     Distribution,
@@ -28,7 +28,7 @@ from headrace.functions.uncertainty.families import (
     Uniform,
 )
 from headrace.functions.values import number_of
-from headrace.rdf.terms import Literal, Term
+from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import RSPU_DISTRIBUTION
 
 _CACHED: Final = 1 << 16
@@ -253,14 +253,29 @@ def distribution_of(term: Term) -> Distribution:
     if isinstance(term, Literal) and term.datatype == RSPU_DISTRIBUTION:
         found = _read(term.lexical)
         if isinstance(found, str):
-            raise ExpressionError(found)
+            raise UnreadableValueError(found, RSPU_DISTRIBUTION)
         return found
     try:
         number = float(number_of(term).value)
     except OverflowError:
         raise ExpressionError(f"{term} is too large for a double") from None
     except ExpressionError:
-        raise ExpressionError(f"{term} is neither a distribution nor a number") from None
+        problem = f"{term} is neither a distribution nor a number"
+        raise UnreadableValueError(problem, _kind(term)) from None
     if math.isnan(number):
         raise ExpressionError("NaN is no number that a distribution can have")
     return Point(number + 0.0)
+
+
+def _kind(term: Term) -> str:
+    match term:
+        case Literal():
+            return term.datatype
+        case Iri():
+            return "IRI"
+        case BlankNode():
+            return "blank node"
+        case QuotedTriple():
+            return "quoted triple"
+        case _:
+            assert_never(term)
