@@ -23,6 +23,7 @@ STAMP  := $(VENV)/.set-up
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
 BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
+BROKERS := --static http://brokerscentral.org/brokers.rdf=examples/papers/brokers.ttl
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
 .PHONY: demo test check lint types bench long fuzz pictures reference docs console screenshots walk clean
@@ -64,11 +65,11 @@ fuzz: $(STAMP)
 	  $(if $(RUN),tests/continuous/test_random_groups.py,$(RANDOM_TESTS))
 
 pictures: $(STAMP)
-	$(BIN)/headrace explain $(BROKER) --format svg --graph operators --out docs/img/broker-ograph.svg
-	$(BIN)/headrace explain $(BROKER) --format svg --graph rewritten --out docs/img/broker-rewritten.svg
-	$(BIN)/headrace explain $(BROKER) --format svg --graph denotational --out docs/img/broker-dgraph.svg
-	$(BIN)/headrace explain $(SELLER) --format svg --graph operators --out docs/img/seller-ograph.svg
-	$(BIN)/headrace explain $(SELLER) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
+	$(BIN)/headrace explain $(BROKER) $(BROKERS) --format svg --graph operators --out docs/img/broker-ograph.svg
+	$(BIN)/headrace explain $(BROKER) $(BROKERS) --format svg --graph rewritten --out docs/img/broker-rewritten.svg
+	$(BIN)/headrace explain $(BROKER) $(BROKERS) --format svg --graph denotational --out docs/img/broker-dgraph.svg
+	$(BIN)/headrace explain $(SELLER) $(BROKERS) --format svg --graph operators --out docs/img/seller-ograph.svg
+	$(BIN)/headrace explain $(SELLER) $(BROKERS) --format svg --graph rewritten --out docs/img/seller-rewritten.svg
 	$(BIN)/python -m tools.pictures
 
 reference: $(STAMP)

@@ -50,6 +50,7 @@ from headrace.planning.plan import Plan, make_plan
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.ids import text_ids
 from headrace.rdf.terms import Iri
+from headrace.rewrite.sources import KnownPredicates
 
 BROKERS = "http://brokerscentral.org/"
 EXCHANGE = "http://stockexchange.org/"
@@ -131,7 +132,8 @@ def query(kept: int, variant: str) -> Plan:
         }}
         AGGREGATE {{ (?total, SUM(?amount), ?broker) }}"""
     settings = {**OFF, **dict.fromkeys(VARIANTS[variant], "on")}
-    return make_plan(parse(text, settings=settings).query)
+    known = KnownPredicates.of_static([Iri(f"{BROKERS}accounts#is_from")], [Iri(GRAPH_IRI)])
+    return make_plan(parse(text, settings=settings).query, known=known)
 
 
 class Terms:

@@ -245,22 +245,22 @@ class Engine:
         if runner is not None and any(feed.waits() for feed in runner.feeds.values()):
             self.step()
 
-    def _plan(self, query: Query) -> Plan:
+    def _plan(self, query: Query, *, runs: bool = False) -> Plan:
         parsed, streams = query.parsed, tuple[Iri, ...]()
         read = {window.stream for window in parsed.query.windows}
         if not all(isinstance(each, Iri) for each in read):  # one is a window on every stream
             streams = tuple(Iri(iri) for iri in self._streams)
         delays = {}
         if "delay" not in self.settings and "delay" not in query.settings:
-            # Else what a run is told goes before what a stream declares.
             names = {each.value for each in (*read, *streams) if isinstance(each, Iri)}
-            known = ((iri, self._streams[iri].delay) for iri in names if iri in self._streams)
-            delays = {iri: delay for iri, delay in known if delay is not None}
+            own = ((iri, self._streams[iri].delay) for iri in names if iri in self._streams)
+            delays = {iri: delay for iri, delay in own if delay is not None}
         schema = self.static.schemas.of(parsed.query, parsed.source)
         under = "" if schema is None else schema.digest
-        make = partial(make_plan, rewriting=self._templates, schema=under)
+        known = query.expects(self.static.known_predicates(), runs or self._runner is not None)
+        make = partial(make_plan, rewriting=self._templates, schema=under, known=known)
         return query.planned(
-            (streams, tuple(sorted(delays.items())), under),
+            (streams, tuple(sorted(delays.items())), under, known),
             lambda: make(parsed.query, query.name, streams, delays, parsed.source),
         )
 
@@ -280,7 +280,7 @@ class Engine:
         Raises:
             SettingError: they do not fit together, or one reads a stream that is not declared.
         """
-        plans = [self._plan(each) for each in self._queries.values()]
+        plans = [self._plan(each, runs=True) for each in self._queries.values()]
         for plan in plans:
             self._fitting.check_streams(plan, self._streams)
         return plans

@@ -19,6 +19,7 @@ from headrace.reasoning.network import Network, network_of
 from headrace.reasoning.reduction import reduced
 from headrace.reasoning.schema import Schema
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.sources import KnownPredicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Over:
         settings: `--set`.
         schemas: `--schema`.
         why: the triple whose cause is looked for instead.
+        known: which predicates occur in static data and in streams, if nothing is looked into.
     """
 
     streams: tuple[str, ...] = ()
@@ -38,11 +40,26 @@ class Over:
     settings: Mapping[str, str] = field(default_factory=dict)
     schemas: tuple[str, ...] = ()
     why: str | None = None
+    known: KnownPredicates | None = None
+
+    def predicates(self) -> KnownPredicates | None:
+        """Which predicates occur in static data and in streams, if that is known.
+
+        Raises:
+            HeadraceError: something cannot be read.
+        """
+        if not self.streams and not self.static:
+            return self.known
+        from headrace.observing import known_predicates  # noqa: PLC0415 - it takes time to load
+
+        return known_predicates(self.streams, self.static, under_schema=bool(self.schemas))
 
     def run(self, parsed: Parsed) -> Run | None:
         """What is seen of a query over it, if there is something to look at."""
         if not self.streams and not self.static:
-            return None
+            known = self.known
+            pattern = parsed.query.pattern if known is None else optimised(parsed.query, known)
+            return None if known is None else Run(pattern, known=known)
         from headrace.observing import observed  # noqa: PLC0415 - the engine takes time to load
 
         return observed(parsed, self.streams, self.static, self.settings, self.schemas)
@@ -73,8 +90,10 @@ def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING
     The last two show a graph, that of the operators if none is named; text does if one is named.
     Where there is something to run it over, text and JSON have what was seen of it.
 
+    Over data, a graph has static data apart from streams by the predicates of either.
+
     Raises:
-        SettingError: a graph is asked for as JSON, or over data.
+        SettingError: a graph is asked for as JSON.
     """
     if over.why is not None:
         return _why(parsed, form, over)
@@ -86,9 +105,8 @@ def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING
         return _json(parsed, over)
     if form == "text" and graph is None:
         return _text(parsed, over)
-    if over.streams or over.static:
-        raise SettingError("--stream and --static go with text and JSON, not with a graph")
-    return drawn(parsed.query, GraphKind(graph or GraphKind.OPERATORS), GraphForm(form))
+    kind = GraphKind(graph or GraphKind.OPERATORS)
+    return drawn(parsed.query, kind, GraphForm(form), over.predicates())
 
 
 def _json(parsed: Parsed, over: Over) -> str:

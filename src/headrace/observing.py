@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
+
+import polars as pl
 
 from headrace.algebra.reporting import OnArrival
 from headrace.dialects import Parsed
@@ -15,7 +18,12 @@ from headrace.planning.estimates import Counts
 from headrace.planning.explain import Run, Seen
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.sources import KnownPredicates
+from headrace.sources import files_named, interleaved
 from headrace.store import Store
+
+_MOST_SEEN: Final = 100_000
+"""So many statements of streams are looked at for their predicates."""
 
 
 def observed(
@@ -39,8 +47,9 @@ def observed(
     """
     engine = _made(streams, static, settings, schemas)
     counts = _counted(engine.static)
+    known = known_predicates(streams, static, under_schema=bool(schemas))
     if not streams:
-        return Run(optimised(parsed.query), counts=counts)
+        return Run(optimised(parsed.query, known), counts=counts, known=known)
     engine.register_parsed(parsed)
     seen: dict[int, Seen] = {}
 
@@ -60,7 +69,45 @@ def observed(
         again.run(once=True)
         [query] = again.runner.kernel.queries
         routes += route_lines(query.matching.matches, plan.windows)
-    return Run(plan.pattern, seen, counts, tuple(_noticed(engine)), tuple(routes))
+    return Run(plan.pattern, seen, counts, tuple(_noticed(engine)), tuple(routes), known)
+
+
+def known_predicates(
+    streams: Sequence[str], static: Sequence[str], *, under_schema: bool = False
+) -> KnownPredicates:
+    """Say which predicates occur in static data, and which at the beginnings of streams.
+
+    Args:
+        streams: as the option `--stream` has them.
+        static: as the option `--static` has them.
+        under_schema: whether more follows from static data than is stated.
+
+    Raises:
+        HeadraceError: something cannot be read.
+    """
+    engine = _made((), static, {})
+    given = streams_of(list(streams))
+    for iri in given:
+        engine.stream(iri)
+    files = {
+        iri: [path for source in sources for path in files_named(source)]
+        for iri, sources in given.items()
+    }
+    feeds = {iri: engine.feed(iri) for iri in files}
+    ids: set[int] = set()
+    seen = 0
+    for feed, piece in interleaved(files, feeds):
+        piece.push(engine.runner, feed)
+        while feed.pending:
+            predicates = feed.pending.pop(0)[PREDICATE]
+            seen += len(predicates)
+            ids.update(predicates.unique().to_list())
+        if seen >= _MOST_SEEN:
+            break
+    terms = engine.static.dictionary.terms(pl.Series(list(ids), dtype=pl.Int64))
+    in_streams = frozenset(each for each in terms if isinstance(each, Iri))
+    static_ones = engine.static.known_predicates().static
+    return KnownPredicates(static_ones, not under_schema, in_streams)
 
 
 def _made(

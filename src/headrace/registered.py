@@ -11,6 +11,7 @@ from headrace.dialects import Parsed
 from headrace.functions.failures import ValueFailure
 from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
+from headrace.rewrite.sources import KnownPredicates
 
 
 class Query:
@@ -43,6 +44,14 @@ class Query:
         self._news = asyncio.Event()
         self._ended = False
         self._plan: tuple[Hashable, Plan] | None = None
+        self._known: KnownPredicates | None = None
+
+    def expects(self, known: KnownPredicates, runs: bool) -> KnownPredicates:
+        """What its plan expects of static data; once it runs, that stays as it was then."""
+        expected = self._known or known
+        if runs:
+            self._known = expected
+        return expected
 
     def planned(self, given: Hashable, make: Callable[[], Plan]) -> Plan:
         """Its plan, which is made once as long as the same is given."""

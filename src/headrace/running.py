@@ -35,6 +35,7 @@ from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Watch, figures_of, measuring
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
+from headrace.pipeline.predicates import sampled_predicates
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
@@ -296,6 +297,8 @@ def prepared(job: Job, seed: int = 0) -> Engine:
         live=not job.once,
         seed=seed,
     )
+    if job.static:
+        engine.static.expect(sampled_predicates(job.static))
     queries = (parsed.query for parsed in job.queries)
     engine.static.schemas.declare(job.schemas, job.static, queries)
     for iri in job.streams:

@@ -28,7 +28,7 @@ from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
-from headrace.kernel.columns import GRAPH, QUADS, STATEMENT
+from headrace.kernel.columns import GRAPH, PREDICATE, QUADS, STATEMENT
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import all_entailed
@@ -48,6 +48,7 @@ from headrace.reasoning.effects import effects_of
 from headrace.reasoning.reduction import Asked
 from headrace.reasoning.schema import Schema
 from headrace.reasoning.tables import compiled
+from headrace.rewrite.sources import KnownPredicates
 from headrace.schemas import GivenSchema, Schemas
 
 _MOST_KNOWN: Final = 8
@@ -96,6 +97,8 @@ class Store:
         self._max_rows = max_rows
         self._timeout = timeout
         self._files = 0
+        self._expected: KnownPredicates | None = None
+        self._predicates: tuple[pl.DataFrame, frozenset[tuple[Iri | None, Iri]]] | None = None
         self._known: dict[tuple[str, Asked], tuple[pl.DataFrame, pl.DataFrame]] = {}
 
     def __enter__(self) -> Self:
@@ -130,6 +133,29 @@ class Store:
     def statements(self) -> Quads:
         """Its statements as patterns are matched against them."""
         return self._statements
+
+    def expect(self, known: KnownPredicates) -> None:
+        """Say which predicates are known of static data that a run reads later."""
+        self._expected = known
+
+    def known_predicates(self) -> KnownPredicates:
+        """The predicates of static data, by which plans tell what is static from what streams."""
+        return self._expected or KnownPredicates(self._own_predicates())
+
+    def _own_predicates(self) -> frozenset[tuple[Iri | None, Iri]]:
+        frame = self._statements.frame
+        if self._predicates is None or self._predicates[0] is not frame:
+            pairs = frame.select(GRAPH, PREDICATE).unique()
+            terms = zip(
+                *(self._dictionary.terms(pairs[each]) for each in pairs.columns), strict=True
+            )
+            found = (
+                (graph if isinstance(graph, Iri) else None, predicate)
+                for graph, predicate in terms
+                if isinstance(predicate, Iri)
+            )
+            self._predicates = (frame, frozenset(found))
+        return self._predicates[1]
 
     @property
     def functions(self) -> Functions:

@@ -6,11 +6,15 @@ from pathlib import Path
 
 from headrace.algebra.query import Query
 from headrace.dialects import EXTENSIONS, parse
+from headrace.observing import known_predicates
+from headrace.rewrite.sources import KnownPredicates
 from tests.shared import ROOT
 
 PAPERS = sorted(
     path for path in (ROOT / "examples" / "papers").iterdir() if path.suffix in {*EXTENSIONS, ".rq"}
 )
+
+STATIC = ROOT / "examples" / "papers"
 
 TWELVE_PATTERNS = """
 PREFIX : <http://example.org/shop#>
@@ -65,6 +69,14 @@ MADE = {"twelve": TWELVE_PATTERNS, "everything": EVERYTHING, "hostile": HOSTILE}
 
 def of_paper(path: Path) -> Query:
     return parse(path.read_text("utf-8"), EXTENSIONS.get(path.suffix)).query
+
+
+def known_of(section: str) -> KnownPredicates:
+    """What is known of the static data of a section of the C-SPARQL paper."""
+    if section in {"3.4", "5.2"}:
+        graph = "http://brokerscentral.org/brokers.rdf"
+        return known_predicates((), [f"{graph}={STATIC / 'brokers.ttl'}"])
+    return known_predicates((), [str(STATIC / "city.ttl")])
 
 
 def drawn_queries() -> dict[str, Query]:

@@ -25,6 +25,7 @@ from headrace.algebra.notation import read
 from headrace.algebra.operators import Operator
 from headrace.algebra.query import Dataset, Query, Select
 from headrace.rewrite.knowledge import Known
+from headrace.rewrite.sources import KnownPredicates
 
 FOLDER: Final = Path(__file__).parent / "pairs"
 NAMES: Final = Path(__file__).parent / "names.txt"
@@ -111,4 +112,9 @@ def _known(given: Mapping[str, Any]) -> Known:
     query = Query(
         Select(()), read("(bgp)"), Dataset(given.get("static", ())), given.get("windows", ())
     )
-    return Known.of(query, None if predicates is None else frozenset(predicates))
+    known = (
+        None
+        if predicates is None
+        else KnownPredicates.of_static(predicates, given.get("static") or (None,))
+    )
+    return Known.of(query, known)

@@ -23,6 +23,7 @@ from headrace.functions.table import Functions
 from headrace.rdf.terms import Iri
 from headrace.rdf.vocabulary import RSPU
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.sources import KnownPredicates
 from tests.fuzzing import repeat
 from tests.rewrite.choosing import EVERY, Rules
 from tests.rewrite.naive import World, bag
@@ -58,7 +59,9 @@ def worlds(seed: int, *, in_default: bool) -> list[World]:
 
 def rewritten(query: Query, rules: Rules) -> Operator:
     """The pattern after some rules, where one of the properties is known to be static."""
-    return optimised(query, frozenset(PROPERTIES[:1]), rules=rules)
+    return optimised(
+        query, KnownPredicates.of_static(PROPERTIES[:1], query.dataset.default), rules=rules
+    )
 
 
 @often

@@ -114,10 +114,11 @@ class HyperNode:
 
 
 class BoxKind(StrEnum):
-    """Static knowledge, streaming knowledge, or an endpoint's."""
+    """Static knowledge, streaming knowledge, one or the other, or an endpoint's."""
 
     STATIC = "static"
     STREAM = "stream"
+    EITHER = "static or stream"
     SERVICE = "service"
 
 

@@ -68,15 +68,25 @@ from headrace.graphs.words import Words
 from headrace.planning.explain import frame_text
 from headrace.planning.tree import relation_text
 from headrace.rdf.terms import QuotedTriple
+from headrace.rewrite.sources import KnownPredicates, Origin
 
 _VALUES_SHOWN: Final = 4
 
 
-def denotational_graph(query: Query, pattern: Operator | None = None) -> DGraph:
-    """The graph of a query's terms and sources, or that of another pattern that means the same."""
+def denotational_graph(
+    query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
+) -> DGraph:
+    """The graph of a query's terms and sources, or that of another pattern that means the same.
+
+    Args:
+        query: the query.
+        pattern: what is shown in place of its own pattern.
+        known: which predicates occur in static data and in streams.
+    """
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    builder = _Builder(query, Words(names, readable_names((query.form, shown))))
+    words = Words(names, readable_names((query.form, shown)))
+    builder = _Builder(query, words, Reading.of(query, known))
     builder.add(_below_modifiers(shown), _Standing(Place(), _Scope()))
     return builder.graph(names)
 
@@ -143,10 +153,10 @@ class _Draft:
 class _Builder:
     """Adds vertices, patterns and boxes, operator by operator."""
 
-    def __init__(self, query: Query, words: Words) -> None:
+    def __init__(self, query: Query, words: Words, reading: Reading) -> None:
         self.query = query
         self.words = words
-        self.reading = Reading.of(query)
+        self.reading = reading
         self.drafts: list[_Draft] = []
         self.patterns: list[PatternPath] = []
         self.links: list[Link] = []
@@ -224,9 +234,11 @@ class _Builder:
             case Minus(left, right):
                 self.add(left, standing)
                 self.add(right, standing.noted("minus").scoped(possible(left)))
-            case Union(branches):
+            case Union():
+                branches = self.reading.branches(operator, standing.place)
                 for number, branch in enumerate(branches, 1):
-                    self.add(branch, standing.noted(f"union {number}/{len(branches)}"))
+                    note = f"union {number}/{len(branches)}" if len(branches) > 1 else ""
+                    self.add(branch, standing.noted(note) if note else standing)
             case Filter(condition, source):
                 self.add(source, standing)
                 self._condition(condition, standing, possible(source))
@@ -400,7 +412,8 @@ class _Builder:
             titles = list(dict.fromkeys(self._title(source) for source in sources))
             several = len(sources) > 1
             details = [line for each in sources for line in self._details(each, several=several)]
-            kind = _kind(sources[0]) if sources else BoxKind(origin.value)
+            known = sources and origin is not Origin.EITHER
+            kind = _kind(sources[0]) if known else BoxKind(origin.value)
             self.boxes.append(Box(number, kind, ", ".join(titles), tuple(details)))
         return self._boxed[sources]
 

@@ -14,6 +14,7 @@ from headrace.graphs.operator_drawing import operators_in_svg
 from headrace.graphs.operator_graph import OGraph, operator_graph
 from headrace.graphs.outline import inventory, outline
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.sources import KnownPredicates
 
 
 class GraphKind(StrEnum):
@@ -32,15 +33,24 @@ class GraphForm(StrEnum):
     SVG = "svg"
 
 
-def drawn(query: Query, kind: GraphKind, form: GraphForm) -> str:
-    """A graph of a query as text."""
+def drawn(
+    query: Query, kind: GraphKind, form: GraphForm, known: KnownPredicates | None = None
+) -> str:
+    """A graph of a query as text.
+
+    Args:
+        query: the query.
+        kind: which graph.
+        form: how it is shown.
+        known: which predicates occur in static data and in streams.
+    """
     match kind:
         case GraphKind.OPERATORS:
-            return _operators(operator_graph(query), form)
+            return _operators(operator_graph(query, known=known), form)
         case GraphKind.REWRITTEN:
-            return _operators(operator_graph(query, optimised(query)), form)
+            return _operators(operator_graph(query, optimised(query, known), known), form)
         case GraphKind.DENOTATIONAL:
-            return _terms(denotational_graph(query), form)
+            return _terms(denotational_graph(query, known=known), form)
         case _:
             assert_never(kind)
 

@@ -52,7 +52,7 @@ from headrace.graphs.places import (
 from headrace.graphs.words import Words
 from headrace.planning.explain import frame_text, report_text
 from headrace.planning.tree import relation_text
-from headrace.rewrite.sources import Origin
+from headrace.rewrite.sources import KnownPredicates, Origin
 
 _ROWS_SHOWN = 4
 
@@ -131,18 +131,27 @@ class OGraph:
         )
 
 
-def operator_graph(query: Query, pattern: Operator | None = None) -> OGraph:
-    """The graph of a query's operators, or of another pattern that means the same."""
-    return placed_operators(query, pattern)[0]
+def operator_graph(
+    query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
+) -> OGraph:
+    """The graph of a query's operators, or of another pattern that means the same.
+
+    Args:
+        query: the query.
+        pattern: what is shown in place of its own pattern.
+        known: which predicates occur in static data and in streams.
+    """
+    return placed_operators(query, pattern, known)[0]
 
 
 def placed_operators(
-    query: Query, pattern: Operator | None = None
+    query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> tuple[OGraph, Mapping[int, int]]:
     """The same, and which node each operator has become, by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    builder = _Builder(query, Words(names, readable_names((query.form, shown))))
+    words = Words(names, readable_names((query.form, shown)))
+    builder = _Builder(query, words, Reading.of(query, known))
     top = builder.add(shown, Place())
     builder.finish(top)
     lines = [line for node in builder.nodes for line in node.details]
@@ -153,10 +162,10 @@ def placed_operators(
 class _Builder:
     """Adds nodes from the sources upwards."""
 
-    def __init__(self, query: Query, words: Words) -> None:
+    def __init__(self, query: Query, words: Words, reading: Reading) -> None:
         self.query = query
         self.words = words
-        self.reading = Reading.of(query)
+        self.reading = reading
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.placed: dict[int, int] = {}
@@ -217,8 +226,11 @@ class _Builder:
             case Minus(left, right):
                 inputs = self._sides(left, right, place, "taken away")
                 return self._node(Kind.MINUS, "Minus", (), inputs)
-            case Union(branches):
+            case Union():
+                branches = self.reading.branches(operator, place)
                 inputs = [(self.add(branch, place), "") for branch in branches]
+                if len(inputs) == 1:
+                    return inputs[0][0]
                 return self._node(Kind.UNION, "Union", (), inputs)
             case Filter(condition, source):
                 inputs = [(self.add(source, place), ""), *self._exists(condition, place)]
@@ -290,7 +302,7 @@ class _Builder:
 
     def _bgp(self, bgp: Bgp, place: Place) -> int:
         origins = {each: self.reading.origin(each, place) for each in bgp.patterns}
-        mixed = len(set(origins.values())) > 1
+        mixed = len(set(origins.values())) > 1 or Origin.EITHER in origins.values()
         lines = list(place.remarks(self.words))
         for pattern in bgp.patterns:
             mark = f" ({origins[pattern]})" if mixed else ""
@@ -298,11 +310,8 @@ class _Builder:
         if not bgp.patterns:
             lines.append("one empty solution")
         read = [origin for origin in Origin if origin in origins.values()]
-        inputs = [
-            (self._source(source), "")
-            for origin in read
-            for source in self.reading.sources_of(place, origin)
-        ]
+        sources = [each for origin in read for each in self.reading.sources_of(place, origin)]
+        inputs = [(self._source(source), "") for source in dict.fromkeys(sources)]
         return self._node(Kind.PATTERN, "Graph pattern", lines, inputs)
 
     def _service(self, service: Service, source: Operator, place: Place) -> int:

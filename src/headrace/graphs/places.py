@@ -8,14 +8,29 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from headrace.algebra.expressions import TriplePattern, Variable
-from headrace.algebra.operators import Bgp, Graph, Service, Window
+from headrace.algebra.operators import (
+    Annotate,
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    Operator,
+    Project,
+    Reduced,
+    Service,
+    Union,
+    Window,
+)
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.windows import WindowDeclaration
 from headrace.graphs.words import Words
 from headrace.planning.explain import length
 from headrace.rdf.terms import Iri
-from headrace.rewrite.sources import Origin, Sources
+from headrace.rewrite.sources import KnownPredicates, Origin, Sources
 
 
 class Where(StrEnum):
@@ -91,15 +106,15 @@ class Reading:
     sources: Sources
 
     @classmethod
-    def of(cls, query: Query) -> Reading:
-        """What the places of a query read, as far as its text tells."""
-        return cls(query, Sources.of(query))
+    def of(cls, query: Query, known: KnownPredicates | None = None) -> Reading:
+        """What the places of a query read, as far as it is known."""
+        return cls(query, Sources.of(query, known))
 
     def origin(self, pattern: TriplePattern | PathPattern, place: Place) -> Origin:
         """Where the statements of a pattern are expected."""
         match place.where:
             case Where.DEFAULT:
-                return self.sources.expected(pattern)
+                return self.sources.origin(pattern)
             case Where.WINDOW:
                 return Origin.STREAM
             case Where.GRAPH | Where.SERVICE:
@@ -107,20 +122,53 @@ class Reading:
             case _:
                 assert_never(place.where)
 
+    def _of_default_graph(self, origin: Origin) -> Iterator[Source]:
+        """Yield what patterns outside GRAPH and WINDOW read, of one origin or of both."""
+        if origin is not Origin.STREAM:
+            graphs = self.query.dataset.default
+            yield from (StaticGraph(name) for name in graphs or (None,))
+        if origin is not Origin.STATIC:
+            yield from (each for each in self.query.windows if each.in_default_graph)
+
+    def branches(self, union: Union, place: Place) -> tuple[Operator, ...]:
+        """The branches of a union that may have solutions; not those that read no graph."""
+        if place.where is not Where.DEFAULT:
+            return union.branches
+        kept = tuple(each for each in union.branches if not self._reads_nothing(each))
+        return kept or union.branches
+
+    def _reads_nothing(self, operator: Operator) -> bool:
+        """Whether an operator has no solutions, because the query reads no static named graph."""
+        match operator:
+            case Graph(Variable()):
+                return not self.sources_of(Place().inside(operator), Origin.STATIC)
+            case (
+                Filter(_, source)
+                | Extend(source)
+                | Project(source)
+                | Distinct(source)
+                | Reduced(source)
+                | Annotate(source)
+            ):
+                return self._reads_nothing(source)
+            case Group(source, keys):
+                return bool(keys) and self._reads_nothing(source)
+            case Join(left, right):
+                return self._reads_nothing(left) or self._reads_nothing(right)
+            case _:
+                return False
+
     def sources_of(self, place: Place, origin: Origin) -> tuple[Source, ...]:
         """What a pattern in a place reads, of one origin."""
         match place.where:
-            case Where.DEFAULT if origin is Origin.STREAM:
-                return tuple(each for each in self.query.windows if each.in_default_graph)
             case Where.DEFAULT:
-                graphs = self.query.dataset.default
-                return tuple(StaticGraph(name) for name in graphs) or (StaticGraph(None),)
+                return tuple(self._of_default_graph(origin))
             case Where.GRAPH if isinstance(place.name, Iri):
                 return (StaticGraph(place.name, named=True),)
             case Where.GRAPH:
-                named = self.query.dataset.named
-                every = StaticGraph(None, named=True)
-                return tuple(StaticGraph(name, named=True) for name in named) or (every,)
+                dataset = self.query.dataset
+                every = () if dataset.default else (StaticGraph(None, named=True),)
+                return tuple(StaticGraph(name, named=True) for name in dataset.named) or every
             case Where.WINDOW:
                 return tuple(
                     each

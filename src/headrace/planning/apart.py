@@ -18,18 +18,22 @@ from headrace.algebra.walk import inputs, with_inputs
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
+from headrace.rewrite.sources import KnownPredicates
 
 _Pattern = TriplePattern | PathPattern
 
 
-def to_be_evaluated(query: Query, rules: Sequence[Rule] = RULES) -> Operator:
+def to_be_evaluated(
+    query: Query, rules: Sequence[Rule] = RULES, known: KnownPredicates | None = None
+) -> Operator:
     """A pattern that costs less than that of a query and means the same; its own where it counts.
 
     Args:
         query: what is asked.
         rules: what may be applied.
+        known: which predicates occur in static data and in streams.
     """
-    pattern = optimised(query, rules=rules)
+    pattern = optimised(query, known, rules=rules)
     return pattern if query.semantics.consumes else taken_apart(pattern)
 
 

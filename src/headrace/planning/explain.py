@@ -44,6 +44,7 @@ from headrace.rdf.terms import Iri
 from headrace.rdf.times import milliseconds
 from headrace.rewrite.optimise import SHARE, Stage, optimised
 from headrace.rewrite.rule import Rule
+from headrace.rewrite.sources import NOTHING_KNOWN, KnownPredicates
 
 _UNITS = (
     (86_400_000_000, "d"),
@@ -157,6 +158,7 @@ class Run:
         counts: how many static statements there are with each predicate.
         notes: what else was noticed, for who reads the figures.
         routes: the order in which what is new was joined, where it was evaluated so.
+        known: which predicates occur in static data and in streams.
     """
 
     pattern: Operator
@@ -164,6 +166,7 @@ class Run:
     counts: Counts = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
+    known: KnownPredicates = NOTHING_KNOWN
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
@@ -184,7 +187,7 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         width = max(16, *(len(key) + 2 for key, _ in rows))
         for position, (key, value) in enumerate(rows):
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
-        plan = sketch_of(query)
+        plan = sketch_of(query, _known(run))
         lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
         if plan.consuming is not None:
             lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
@@ -192,13 +195,13 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         lines += [f"{'evaluated':12}{_parts_text(plan, partitioning(plan))}"]
         lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
     lines += ["", "parsed", show(readable(query.pattern))]
-    stages, pattern = _stages(query)
+    stages, pattern = _stages(query, run)
     for stage in stages:
         lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(readable(stage.pattern))]
     lines += ["", *_table(pattern, run)]
     if run is not None and run.routes:
         lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
-    found = list(pieces(readable(query))) if query.is_continuous else []
+    found = list(pieces(readable(query), _known(run))) if query.is_continuous else []
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
@@ -259,9 +262,14 @@ def _shared_text(plan: Plan) -> str:
     return f"evaluated as one with queries that are equal but for {listing(constants, 'and')}"
 
 
-def _stages(query: Query) -> tuple[list[Stage], Operator]:
+def _stages(query: Query, run: Run | None) -> tuple[list[Stage], Operator]:
     stages: list[Stage] = []
-    return stages, optimised(query, observe=stages.append)
+    return stages, optimised(query, _known(run), stages.append)
+
+
+def _known(run: Run | None) -> KnownPredicates | None:
+    """Which predicates were seen where."""
+    return None if run is None else run.known
 
 
 def _said(rule: Rule) -> str:
@@ -356,7 +364,7 @@ def _contracts_json(query: Query) -> dict[str, Any]:
 
 def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
     """A query explained for a program; times in milliseconds, patterns in the notation."""
-    stages, pattern = _stages(query)
+    stages, pattern = _stages(query, run)
     registration = query.registration
     return {
         "name": None if registration is None else registration.name,
@@ -376,7 +384,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
             "certain": _listed(certain(query.pattern)),
             "possible": _listed(possible(query.pattern)),
         },
-        **_ways_json(query),
+        **_ways_json(query, run),
         **_contracts_json(query),
         "stages": [
             {"stage": "parsed", "algebra": show(readable(query.pattern), width=1_000_000)},
@@ -384,7 +392,9 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         ],
         "operators": list(_operators(pattern, run)),
         "routes": list(run.routes if run else ()),
-        "pieces": [{"piece": name, "text": said} for name, said in pieces(readable(query))],
+        "pieces": [
+            {"piece": name, "text": said} for name, said in pieces(readable(query), _known(run))
+        ],
     }
 
 
@@ -410,12 +420,12 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
         }
 
 
-def _ways_json(query: Query) -> dict[str, Any]:
+def _ways_json(query: Query, run: Run | None) -> dict[str, Any]:
     """By what a query is evaluated, and in which parts."""
     if not query.is_continuous:
         unasked = ("strategy", "consumed", "shared", "evaluated", "partition_key")
         return dict.fromkeys(unasked)
-    plan = sketch_of(query)
+    plan = sketch_of(query, _known(run))
     found = partitioning(plan)
     return {
         "strategy": " ".join(_strategy_text(plan).split()),

@@ -35,7 +35,7 @@ from headrace.algebra.walk import conjuncts, inputs, rewritten, within
 from headrace.planning.tree import call_text, text
 from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
-from headrace.rewrite.sources import Origin
+from headrace.rewrite.sources import KnownPredicates, Origin
 
 Piece = tuple[str, str]
 """What a piece is called, and what it says."""
@@ -44,20 +44,29 @@ Views = dict[Iri | None, list[Pattern]]
 """What is matched in each window; what is matched in all of them is under none."""
 
 
-def pieces(query: Query) -> Iterator[Piece]:
-    """The pieces of a query, if it has such."""
+def pieces(query: Query, predicates: KnownPredicates | None = None) -> Iterator[Piece]:
+    """The pieces of a query, if it has such.
+
+    Args:
+        query: the query.
+        predicates: which are known to occur in static data and in streams.
+    """
     pattern = _conjunction(query.pattern)
     if pattern is None:
         return
     static: list[Pattern] = []
     views: Views = {}
-    _collect(pattern, Known.of(query), None, static, views)
+    known = Known.of(query, predicates)
+    _collect(pattern, known, None, static, views)
     ours = _variables(static)
+    graphs = " ".join(f"<{graph.value}>" for graph in query.dataset.default)
     if static:
-        graphs = " ".join(f"<{graph.value}>" for graph in query.dataset.default)
         yield "static query", f"SELECT DISTINCT {_names(ours)} {_from(graphs)}{_group(static)}"
     for window, patterns in views.items():
-        shown = f"SELECT {_names(_variables(patterns))} {_from(_streams(query, window))}"
+        read = [_streams(query, window)]
+        if window is None and any(known.origin(each) is Origin.EITHER for each in patterns):
+            read.append(graphs or "static data")
+        shown = f"SELECT {_names(_variables(patterns))} {_from(' '.join(read))}"
         yield "streaming view", f"{shown}{_group(patterns)}"
     yield from _comprehensive(pattern, static, views)
     yield from _aggregations(pattern)

@@ -40,6 +40,7 @@ from headrace.planning.templates import Filled, Templates
 from headrace.planning.temporal import check_blocks
 from headrace.rdf.terms import Iri
 from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
+from headrace.rewrite.sources import KnownPredicates
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
     rewriting: Templates | None = None,
     *,
     schema: str = "",
+    known: KnownPredicates | None = None,
 ) -> Plan:
     """Plan a query, or say which part of it cannot be run.
 
@@ -162,6 +164,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
         source: its text, for errors.
         rewriting: by which rules, and how queries like it were rewritten before.
         schema: what tells the schema that it reads its data under from others; none if empty.
+        known: which predicates occur in static data and in streams.
 
     Raises:
         UnsupportedError: it asks for something that has no meaning together.
@@ -183,7 +186,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
         )
         for window in windows
     }
-    filled = (rewriting or Templates()).filled(query)
+    filled = (rewriting or Templates()).filled(query, known)
     delayed = tuple(sorted(chosen.items()))
     plan = Plan(name, query, windows, delayed, filled.pattern, schema=schema, filled=filled)
     if plan.consuming is not None and plan.consuming.obstacle is not None:
@@ -197,10 +200,10 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
     return plan
 
 
-def sketch_of(query: Query) -> Plan:
+def sketch_of(query: Query, known: KnownPredicates | None = None) -> Plan:
     """The plan of a query that is only looked at: a window on every stream is one on any."""
     windows = tuple(each for window in query.windows for each in _planned(window, (_ANY,)))
-    return Plan("", query, windows, rewritten=to_be_evaluated(query))
+    return Plan("", query, windows, rewritten=to_be_evaluated(query, known=known))
 
 
 _ANY = Iri("urn:every-stream")

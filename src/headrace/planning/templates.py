@@ -19,6 +19,7 @@ from headrace.planning.apart import to_be_evaluated
 from headrace.rdf.terms import Iri, Literal
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
+from headrace.rewrite.sources import KnownPredicates
 
 _MOST: Final = 1_000
 """So many patterns are known; the oldest are forgotten first."""
@@ -65,17 +66,17 @@ class Templates:
         self._rules = rules
         self._known: dict[Hashable, Template] = {}
 
-    def filled(self, query: Query) -> Filled:
+    def filled(self, query: Query, known: KnownPredicates | None = None) -> Filled:
         """An equivalent pattern that costs less, as if it had been made for this query."""
         found: dict[Constant, int] = {}
         blank = with_constants(
             query.pattern, lambda each: _place(found.setdefault(each, len(found)))
         )
-        key = (blank, replace(query, pattern=Bgp(), registration=None))
+        key = (blank, replace(query, pattern=Bgp(), registration=None), known)
         if key not in self._known:
             if len(self._known) >= _MOST:
                 self._known.pop(next(iter(self._known)))
-            pattern = to_be_evaluated(query, self._rules)
+            pattern = to_be_evaluated(query, self._rules, known)
             self._known[key] = Template(pattern, tuple(found))
         return Filled(self._known[key], tuple(found))
 

@@ -9,8 +9,7 @@ from headrace.algebra.operators import Graph, Operator, Window
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.windows import WindowDeclaration
-from headrace.rdf.terms import Iri
-from headrace.rewrite.sources import Origin, Sources
+from headrace.rewrite.sources import KnownPredicates, Origin, Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class Known:
     late: bool = False
 
     @classmethod
-    def of(cls, query: Query, predicates: frozenset[Iri] | None = None) -> Known:
-        """What is known of a query, and of the static data if that is there."""
+    def of(cls, query: Query, predicates: KnownPredicates | None = None) -> Known:
+        """What is known of a query, and of the predicates of its data."""
         return cls(Sources.of(query, predicates), query.windows)
 
     def inside(self, operator: Operator) -> Known:
@@ -45,6 +44,12 @@ class Known:
                 return replace(self, in_default_graph=False)
             case _:
                 return self
+
+    def origin(self, pattern: TriplePattern | PathPattern) -> Origin:
+        """Say where the statements of a pattern come from, as far as it is known."""
+        if self.in_default_graph:
+            return self.sources.origin(pattern)
+        return Origin.STREAM if self.in_window else Origin.STATIC
 
     def expected(self, pattern: TriplePattern | PathPattern) -> Origin:
         """Where the statements of a pattern are expected."""

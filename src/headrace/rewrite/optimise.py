@@ -11,11 +11,11 @@ from headrace.algebra.query import Query
 from headrace.algebra.scope import certain, possible
 from headrace.algebra.walk import within
 from headrace.errors import InternalError, SettingError, nearest
-from headrace.rdf.terms import Iri
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
 from headrace.rewrite.rules.pull_costly_filters import pull_costly_filters
+from headrace.rewrite.sources import KnownPredicates
 
 PRECOMPUTE: Final = "precompute_static"
 """Whether what is found in static data is kept for the next evaluation."""
@@ -48,7 +48,7 @@ Observe = Callable[[Stage], None]
 
 def optimised(
     query: Query,
-    predicates: frozenset[Iri] | None = None,
+    predicates: KnownPredicates | None = None,
     observe: Observe = lambda _stage: None,
     rules: Sequence[Rule] = RULES,
 ) -> Operator:
@@ -56,7 +56,7 @@ def optimised(
 
     Args:
         query: what is asked.
-        predicates: those of the static data, if they are known.
+        predicates: which are known to occur in static data and in streams.
         observe: told of each step.
         rules: what may be applied, unless the query switches it off.
 

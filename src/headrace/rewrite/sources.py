@@ -1,18 +1,18 @@
 """Where the statements that a pattern asks for are expected: in static data, in streams, or both.
 
 Patterns outside GRAPH and WINDOW see static data and the windows of the default graph as one. To
-say which of the two a pattern is about needs knowledge: what static data are loaded, or else whose
-names its predicate is made of. That is an expectation. It decides what is put together, and never
-what a pattern sees.
+say which of the two a pattern is about needs knowledge: which graphs the query reads, and which
+predicates occur in static data and in streams. Nothing is concluded from how names look. What is
+concluded is an expectation. It decides what is put together, and never what a pattern sees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import Final
-from urllib.parse import urlsplit
 
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.paths import PathPattern
@@ -25,6 +25,40 @@ class Origin(StrEnum):
 
     STATIC = "static"
     STREAM = "stream"
+    EITHER = "static or stream"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPredicates:
+    """Which predicates are known to occur where.
+
+    Attributes:
+        static: those of the static data that were looked at, each with its graph; None if none
+            were. The unnamed graph is None.
+        is_all: whether the static data have no others.
+        streams: those that were seen in streams.
+    """
+
+    static: frozenset[tuple[Iri | None, Iri]] | None = None
+    is_all: bool = True
+    streams: frozenset[Iri] = frozenset()
+
+    @classmethod
+    def of_static(
+        cls, predicates: Iterable[Iri], graphs: Iterable[Iri | None] = (None,)
+    ) -> KnownPredicates:
+        """Know all predicates of the static data, which are the same in some graphs."""
+        return cls(frozenset(product(graphs, predicates)))
+
+    def among(self, graphs: Sequence[Iri]) -> frozenset[Iri] | None:
+        """Those of the static graphs that make up a default graph; the unnamed one if none do."""
+        if self.static is None:
+            return None
+        read: set[Iri | None] = {*graphs} or {None}
+        return frozenset(predicate for graph, predicate in self.static if graph in read)
+
+
+NOTHING_KNOWN: Final = KnownPredicates()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,42 +68,62 @@ class Sources:
     Attributes:
         static: the IRIs of the static graphs it reads.
         streams: the IRIs of the streams whose windows it holds.
-        predicates: the predicates of the static data, if these are known.
+        predicates: those of its static data that are known; None if they were not looked at.
+        is_all: whether these have no others.
+        seen: the predicates that were seen in streams.
+        has_static: whether it holds static data at all.
     """
 
     static: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     predicates: frozenset[Iri] | None = None
+    is_all: bool = True
+    seen: frozenset[Iri] = frozenset()
+    has_static: bool = True
 
     @classmethod
-    def of(cls, query: Query, predicates: frozenset[Iri] | None = None) -> Sources:
-        """The sources of a query, with what is known of the static data."""
+    def of(cls, query: Query, known: KnownPredicates | None = None) -> Sources:
+        """The sources of a query, with what is known of predicates."""
         streams = [
             window.stream.value if isinstance(window.stream, Iri) else ""
             for window in query.windows
             if window.in_default_graph
         ]
+        dataset, known = query.dataset, known or NOTHING_KNOWN
         return cls(
-            tuple(graph.value for graph in query.dataset.default),
+            tuple(graph.value for graph in dataset.default),
             tuple(dict.fromkeys(streams)),
-            predicates,
+            known.among(dataset.default),
+            known.is_all,
+            known.streams,
+            dataset.keeps_default or not dataset.names_no_default,
         )
 
-    def expected(self, pattern: TriplePattern | PathPattern) -> Origin:
-        """Where the statements of a pattern outside GRAPH and WINDOW are expected."""
+    def origin(self, pattern: TriplePattern | PathPattern) -> Origin:
+        """Say where the statements of a pattern outside GRAPH and WINDOW come from."""
         if not self.streams:
             return Origin.STATIC
-        predicate = pattern.predicate if isinstance(pattern, TriplePattern) else pattern.path
-        if not isinstance(predicate, Iri):
+        if not self.has_static or (self.predicates == frozenset() and self.is_all):
             return Origin.STREAM
-        if self.predicates is not None:
-            return Origin.STATIC if predicate in self.predicates else Origin.STREAM
-        ours, theirs = _kinship(predicate, self.static), _kinship(predicate, self.streams)
-        return Origin.STATIC if ours > theirs else Origin.STREAM
+        predicate = pattern.predicate if isinstance(pattern, TriplePattern) else pattern.path
+        return self._of_predicate(predicate) if isinstance(predicate, Iri) else Origin.EITHER
+
+    def _of_predicate(self, predicate: Iri) -> Origin:
+        in_static = self.predicates is not None and predicate in self.predicates
+        in_streams = predicate in self.seen
+        if in_static is not in_streams:
+            return Origin.STATIC if in_static else Origin.STREAM
+        absent = self.predicates is not None and self.is_all and not in_static
+        return Origin.STREAM if absent else Origin.EITHER
+
+    def expected(self, pattern: TriplePattern | PathPattern) -> Origin:
+        """Say the same for rules: what may stream is put together with what streams."""
+        found = self.origin(pattern)
+        return Origin.STREAM if found is Origin.EITHER else found
 
 
 Patterns = tuple[TriplePattern | PathPattern, ...]
-BOTH: Final = len(Origin)
+BOTH: Final = len((Origin.STATIC, Origin.STREAM))
 
 
 def by_source(patterns: Patterns, sources: Sources) -> dict[Origin, Patterns]:
@@ -79,33 +133,3 @@ def by_source(patterns: Patterns, sources: Sources) -> dict[Origin, Patterns]:
         origin = sources.expected(pattern)
         found[origin] = (*found.get(origin, ()), pattern)
     return found
-
-
-def _kinship(predicate: Iri, names: Iterable[str]) -> int:
-    """How much of its host a predicate shares with the most similar of some names.
-
-    All of the world shares a top-level domain: that alone says nothing.
-
-    >>> _kinship(Iri("http://a.example.org/p"), ["http://b.example.org/data", "urn:x"])
-    2
-    >>> _kinship(Iri("http://a.example.org/p"), ["http://other.org/data"])
-    0
-    """
-    own = _labels(predicate.value)
-    shared = max((_common(own, _labels(name)) for name in names), default=0)
-    return shared if shared > 1 or len(own) == shared else 0
-
-
-def _labels(iri: str) -> list[str]:
-    """The parts of a host, the most general first."""
-    host = urlsplit(iri).hostname or ""
-    return host.split(".")[::-1] if host else []
-
-
-def _common(one: list[str], other: list[str]) -> int:
-    count = 0
-    for mine, yours in zip(one, other, strict=False):
-        if mine != yours:
-            break
-        count += 1
-    return count

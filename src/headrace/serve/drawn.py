@@ -9,15 +9,21 @@ from headrace.graphs.drawing import GraphKind
 from headrace.graphs.operator_graph import placed_operators
 from headrace.planning.explain import Run
 from headrace.rewrite.optimise import optimised
+from headrace.rewrite.sources import KnownPredicates
 
 
-def operators_as_json(query: Query, kind: GraphKind, run: Run | None = None) -> dict[str, Any]:
+def operators_as_json(
+    query: Query,
+    kind: GraphKind,
+    run: Run | None = None,
+    known: KnownPredicates | None = None,
+) -> dict[str, Any]:
     """The graph of the operators as written or as run; figures go with the latter only."""
     if kind is GraphKind.OPERATORS:
         pattern, run = query.pattern, None
     else:
-        pattern = optimised(query) if run is None else run.pattern
-    graph, placed = placed_operators(query, pattern)
+        pattern = optimised(query, known) if run is None else run.pattern
+    graph, placed = placed_operators(query, pattern, known)
     seen = {} if run is None else run.seen
     rows = {number: seen[identity].rows for identity, number in placed.items() if identity in seen}
     return {

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from headrace.dialects import Parsed
 from headrace.engine import Engine
+from headrace.kernel.columns import ID, PREDICATE, TEXT
 from headrace.planning.explain import Run, Seen, as_json, as_text
 from headrace.rdf.formats import Format
+from headrace.rdf.terms import Iri
+from headrace.rewrite.sources import KnownPredicates
 from headrace.serve.hub import Hub
 
 
@@ -54,4 +57,20 @@ def looked(hub: Hub, parsed: Parsed) -> Run:
         if lines:
             engine.runner.push_data(feed, lines, Format.NDJSON)
     engine.finish()
-    return Run(plan.pattern, found)
+    return Run(plan.pattern, found, known=known_predicates(hub))
+
+
+def known_predicates(hub: Hub) -> KnownPredicates:
+    """Say which predicates occur in static graphs, and in what streams hold."""
+    found: set[Iri] = set()
+    for inlet in list(hub.inlets.values()):
+        columns = inlet.recent.columns(hub.deployed.seed)
+        texts = dict(columns.terms.select(ID, TEXT).iter_rows())
+        names = (texts[each] for each in columns.statements[PREDICATE].unique().to_list())
+        found.update(Iri(name.strip("<>")) for name in names)
+    static = frozenset(
+        (quad.graph if isinstance(quad.graph, Iri) else None, quad.predicate)
+        for quad in hub.static.all_quads()
+        if isinstance(quad.predicate, Iri)
+    )
+    return KnownPredicates(static, not hub.settings.schemas, frozenset(found))

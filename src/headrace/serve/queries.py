@@ -23,7 +23,7 @@ from headrace.serve.bodies import hub_of, json_of, member, text_of
 from headrace.serve.catalogue import QueryEntry
 from headrace.serve.drawn import operators_as_json
 from headrace.serve.hub import Hub
-from headrace.serve.looking import looked, seen
+from headrace.serve.looking import known_predicates, looked, seen
 from headrace.serve.names import checked_name, fresh_name, is_name
 from headrace.serve.problems import Problem, note_of, position_of
 from headrace.serve.streams import base_of
@@ -242,16 +242,18 @@ def _explained(
 ) -> str:
     if form == "json" and graph is not None:
         plan = json.loads(_explained(hub, parsed, form, None, run))
-        drawn = operators_as_json(parsed.query, GraphKind(graph), run)
+        known = known_predicates(hub)
+        drawn = operators_as_json(parsed.query, GraphKind(graph), run, known)
         return json.dumps({**plan, "graph": drawn}) + "\n"
     if run is not None:
         return seen(parsed, run, form)
     schemas = tuple(
         str(path) if name is None else f"{name}={path}" for name, path in hub.settings.schemas
     )
+    known = known_predicates(hub)
     if graph in {each.value for each in GraphKind} or not schemas:
-        return explained(parsed, form, graph)
-    return explained(parsed, form, graph, Over(schemas=schemas))
+        return explained(parsed, form, graph, Over(known=known))
+    return explained(parsed, form, graph, Over(schemas=schemas, known=known))
 
 
 def _shown(text: str, form: str) -> Response:
