@@ -23,7 +23,7 @@ STAMP  := $(VENV)/.set-up
 JAVA   := $(if $(HEADRACE_JAVA_HOME),$(HEADRACE_JAVA_HOME)/bin/java,$(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java))
 BROKER := examples/papers/csparql-3.4-amount-per-broker.csparql
 SELLER := examples/papers/csparql-5.2-movements-per-seller.csparql
-BROKERS := --static http://brokerscentral.org/brokers.rdf=examples/papers/brokers.ttl
+BROKERS := --static http://brokerscentral.org/brokers.rdf=examples/papers_data/brokers.ttl
 EXTRAS  = $(shell "$(JAVA)" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || echo ,java)
 
 .PHONY: demo test check lint types bench long fuzz pictures reference docs console screenshots walk clean

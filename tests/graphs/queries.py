@@ -14,7 +14,7 @@ PAPERS = sorted(
     path for path in (ROOT / "examples" / "papers").iterdir() if path.suffix in {*EXTENSIONS, ".rq"}
 )
 
-STATIC = ROOT / "examples" / "papers"
+STATIC = ROOT / "examples" / "papers_data"
 
 TWELVE_PATTERNS = """
 PREFIX : <http://example.org/shop#>
