@@ -19,6 +19,7 @@ from headrace.errors import SettingError
 from headrace.rdf.terms import Iri, Quad, Triple
 from headrace.reasoning.reduction import EVERYTHING
 from headrace.reasoning.schema import TYPE
+from tests.continuous.ways import sibling_of
 from tests.fuzzing import repeat
 from tests.reasoning.worlds import (
     CLASSES,
@@ -140,17 +141,33 @@ def texts(draw: st.DrawFn, profile: Profile) -> str:
 def evaluated(
     profile: Profile, text: str, script: Script, schema: list[Triple], strategy: str = "auto"
 ) -> list[tuple[object, ...]]:
+    """What a query finds: in steps of three elements, and one by one in a group of its like."""
+    found = _evaluated(profile, [text], script, schema, strategy, 3)
+    group = [sibling_of(text), text, text]
+    assert _evaluated(profile, group, script, schema, strategy, 1) == found
+    return found
+
+
+def _evaluated(
+    profile: Profile,
+    texts: Sequence[str],
+    script: Script,
+    schema: list[Triple],
+    strategy: str,
+    step: int,
+) -> list[tuple[object, ...]]:
     engine = Engine(
         schema=[Quad(*each) for each in map(_parts, schema)] if schema else None,
         settings={**profile.settings, "strategy": strategy},
     )
     streams = {name: engine.stream(name) for name in ("x:s", "x:t")}
-    query = engine.register(text, dialect=profile.dialect)
+    queries = [engine.register(text, dialect=profile.dialect) for text in texts]
+    query = queries[len(queries) // 2]
     now = 0
     for number, (stream, later, element) in enumerate(script):
         now += later
         streams[stream].push([Quad(*_parts(each)) for each in element], at=1000 * now)
-        if number % 3 == 0:
+        if number % step == 0:
             engine.step()
     engine.finish()
     assert query.error is None
