@@ -271,9 +271,7 @@ def closes(folder: Path, asked: argparse.Namespace) -> Iterator[Figure]:
 def releases(folder: Path, asked: argparse.Namespace) -> Iterator[Release]:
     """From the write of an element to its row, where nothing comes after it."""
     print("from the write of an element, the close of a window or the end of a silence to the row")
-    print(
-        f"{'runner':7} {'way':8} {'elements':>8} {'found':>5} {'p50':>8} {'worst':>8} {'batches':>7}"
-    )
+    print(f"{'runner':7} {'way':8} {'elements':>8} {'found':>5} {'p50':>8} {'worst':>8}  batches")
     for runner in asked.runners:
         for way in WAYS if runner != ENGINE else ():
             each = released(folder, runner, way, asked.elements, asked.interval[runner])

@@ -392,9 +392,7 @@ class Engine:
                 live=self.live,
                 partitions=partitions,
                 tables=self.entailing.tables(),
-                idles={
-                    iri: each.idle for iri, each in self._streams.items() if each.idle is not None
-                },
+                idles={iri: each.idle for iri, each in self._streams.items() if each.idle},
                 allowed=Allowed(
                     deployment.seed,
                     functions=self.static.functions,
