@@ -10,6 +10,8 @@ On Spark and inline, rows are there when they are durably in a file of JSON, and
 a checkpoint. With `engine`, a program reads the file itself, pushes what it reads to an Engine, and
 has the rows when a callback has them: nothing is kept. They are columns of texts then; how much
 later all their terms are objects of Python is printed too.
+
+`--only release` measures instead how long an element waits for its row if nothing comes after it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +31,8 @@ from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
 from _live import lateness_path, running, write_live
+from _release import WAYS, Release
+from _release import measured as released
 from _yabench import INTERVAL, LIMIT, PER_OBSERVATION, STREAM, continuous
 
 from headrace import Engine, Evaluation
@@ -240,6 +245,45 @@ def warmed_up(folder: Path) -> None:
     run_job(job, Voice(print, print))
 
 
+def closes(folder: Path, asked: argparse.Namespace) -> Iterator[Figure]:
+    """From the close of a window to its rows."""
+    print(
+        f"{'runner':7} {'triples/s':>9} {'windows':>7} {'rows':>9} {'recall':>6} {'extra':>5}"
+        f" {'p50':>8} {'p99':>8} {'worst':>8} {'writer late':>11} {'batches':>7} {'load':>5}"
+    )
+    for runner in asked.runners:
+        for rate in asked.rates:
+            each = measured(folder, runner, rate, asked)
+            yield each
+            print(
+                f"{each.runner:7} {each.rate:9,} {each.windows:7} {each.rows:9,}"
+                f" {each.recall:6.4f} {each.extra:5} {each.p50:5.0f} ms {each.p99:5.0f} ms"
+                f" {each.worst:5.0f} ms {each.lateness:8.0f} ms {each.batches:7}"
+                f" {each.load:5.1f}"
+            )
+            if each.terms is not None:
+                print(f"        all terms are objects of Python at {each.terms:.0f} ms (p50)")
+            stages = ", ".join(f"{name} {taken:.0f}" for name, taken in each.stages.items())
+            if stages:
+                print(f"        a batch with rows, in ms: {stages}", flush=True)
+
+
+def releases(folder: Path, asked: argparse.Namespace) -> Iterator[Release]:
+    """From the write of an element to its row, where nothing comes after it."""
+    print("from the write of an element, the close of a window or the end of a silence to the row")
+    print(f"{'runner':7} {'way':8} {'elements':>8} {'found':>5} {'p50':>8} {'worst':>8}  batches")
+    for runner in asked.runners:
+        for way in WAYS if runner != ENGINE else ():
+            each = released(folder, runner, way, asked.elements, asked.interval[runner])
+            times = (f"{'none' if t is None else f'{t:.0f} ms':>8}" for t in (each.p50, each.worst))
+            print(
+                f"{each.runner:7} {each.way:8} {each.asked:8} {each.found:5} {' '.join(times)}"
+                f" {each.batches:7}",
+                flush=True,
+            )
+            yield each
+
+
 def main() -> None:
     """Print the figures, and write them where asked."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -250,6 +294,8 @@ def main() -> None:
     options.add_argument("--runners", nargs="+", choices=RUNNERS, default=RUNNERS)
     options.add_argument("--spark-interval", type=float, default=0.1, help="from look to look")
     options.add_argument("--inline-interval", type=float, default=0.002, help="from look to look")
+    options.add_argument("--only", choices=("close", "release"), help="one of the two parts")
+    options.add_argument("--elements", type=int, default=10, help="of each part of `release`")
     asked = options.parse_args()
     least = (WARM_UP + 2 * WIDTH) // 1000 + 1
     if asked.seconds < least:
@@ -258,30 +304,15 @@ def main() -> None:
         RunnerKind.SPARK: asked.spark_interval,
         RunnerKind.INLINE: asked.inline_interval,
     }
-    print(
-        f"{'runner':7} {'triples/s':>9} {'windows':>7} {'rows':>9} {'recall':>6} {'extra':>5}"
-        f" {'p50':>8} {'p99':>8} {'worst':>8} {'writer late':>11} {'batches':>7} {'load':>5}"
-    )
-    figures = []
+    figures = list[Figure | Release]()
     with TemporaryDirectory(prefix="headrace-latency-") as folder, ExitStack() as stack:
         if RunnerKind.SPARK.value in asked.runners:
             stack.callback(start(CORES, Path(folder) / "spark.log").stop)
             warmed_up(Path(folder))
-        for runner in asked.runners:
-            for rate in asked.rates:
-                each = measured(Path(folder), runner, rate, asked)
-                figures.append(each)
-                print(
-                    f"{each.runner:7} {each.rate:9,} {each.windows:7} {each.rows:9,}"
-                    f" {each.recall:6.4f} {each.extra:5} {each.p50:5.0f} ms {each.p99:5.0f} ms"
-                    f" {each.worst:5.0f} ms {each.lateness:8.0f} ms {each.batches:7}"
-                    f" {each.load:5.1f}"
-                )
-                if each.terms is not None:
-                    print(f"        all terms are objects of Python at {each.terms:.0f} ms (p50)")
-                stages = ", ".join(f"{name} {taken:.0f}" for name, taken in each.stages.items())
-                if stages:
-                    print(f"        a batch with rows, in ms: {stages}", flush=True)
+        if asked.only != "release":
+            figures += closes(Path(folder), asked)
+        if asked.only != "close":
+            figures += releases(Path(folder), asked)
     if asked.json:
         asked.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
 

@@ -139,7 +139,8 @@ class Engine:
             iri: its name.
             delay: how far out of order it may be, as in `5s`.
             idle: after how long a silence, by the clock, it no longer holds back the queries that
-                read it; only in a live run, because answers then depend on the clock.
+                read it, and closes the window of its last element if all that they read is silent;
+                only in a live run, because answers then depend on the clock.
             source: the file, folder or pattern that `run` reads it from, or several.
 
         Raises:
@@ -407,7 +408,7 @@ class Engine:
             ),
             self._clock,
             partitions,
-            {each.iri: each.idle for each in streams if each.idle is not None},
+            {each.iri: each.idle for each in streams if each.idle},
         )
         acceptance = Acceptance({each.iri: each.sources for each in streams}, demands)
         keeping_up = plans if self.live else ()

@@ -244,3 +244,65 @@ def test_groups_are_not_larger_than_a_reader_takes(server: socket.socket, log: I
     receiver.stop()
     assert received(log) == text
     assert max(map(len, payloads(log.directory))) <= LONGEST_GROUP
+
+
+def test_heartbeats_follow_what_has_no_time_and_nothing_else(
+    server: socket.socket, log: IngestLog
+) -> None:
+    now = 5_000_000
+    asked = list[tuple[int, int]]()
+
+    def is_due(last: int, present: int) -> bool:
+        asked.append((last, present))
+        return present - last >= 1_000_000
+
+    url = f"{url_of(server)}?type=application/n-quads"
+    receiver = TcpReceiver(url, log, clock=lambda: now)
+    receiver.beat_by(is_due)
+    receiver.start()
+    connection, _ = server.accept()
+    with connection:
+        until(lambda: payloads(log.directory) == [b""])
+        connection.sendall(b"<x:a> <x:b> <x:c> .\n")
+        until(lambda: len(payloads(log.directory)) == 2)
+        number = len(asked)
+        until(lambda: len(asked) > number)
+        assert len(payloads(log.directory)) == 2, "no time has passed"
+        now = 6_000_000
+        until(lambda: len(payloads(log.directory)) == 3)
+    receiver.stop()
+    assert [(said["received"], said.get("time")) for said in lines_of(log.directory)] == [
+        (5_000_000, "5000"),
+        (5_000_000, None),
+        (6_000_000, "6000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "beats"),
+    [
+        ("", b"1\t<x:a> <x:b> <x:c> .\n", False),
+        ("?type=application/x-ndjson", b'{"time": 1, "data": "<x:a> <x:b> <x:c> ."}\n', False),
+        ("?type=application/x-ndjson", b'{"@id": "x:a", "x:b": 1}\n', True),
+    ],
+)
+def test_what_says_its_time_is_not_followed_by_heartbeats(
+    server: socket.socket, log: IngestLog, options: str, line: bytes, beats: bool
+) -> None:
+    receiver = TcpReceiver(url_of(server) + options, log)
+    receiver.beat_by(lambda last, now: now > last)
+    receiver.start()
+    connection, _ = server.accept()
+    with connection:
+        assert not receiver.goes_by_arrival, "nothing has come yet"
+        connection.sendall(line)
+        until(lambda: line in payloads(log.directory))
+        until(lambda: receiver.goes_by_arrival is beats)
+    receiver.stop()
+    assert (payloads(log.directory)[-1] == b"") is beats
+
+
+def test_after_a_restart_heartbeats_go_on(server: socket.socket, log: IngestLog) -> None:
+    log.append([Record(1, "application/x-ndjson", b'{"@id": "x:a", "x:b": 1}\n')])
+    receiver = TcpReceiver(f"{url_of(server)}?type=application/x-ndjson", log)
+    assert receiver.goes_by_arrival

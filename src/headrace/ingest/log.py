@@ -25,7 +25,7 @@ from typing import Final, Self
 
 from headrace.durable import locked, sync_directory
 from headrace.errors import MachineError
-from headrace.ingest.records import Record, id_of_line
+from headrace.ingest.records import Record, id_of_line, record_of_line
 
 SEGMENT: Final = 64 << 20
 """So many bytes make a segment full."""
@@ -128,6 +128,13 @@ class IngestLog:
     def segments(self) -> tuple[str, ...]:
         """The names of the segments, oldest first."""
         return tuple(path.name for path in self._paths())
+
+    def last_record(self) -> Record | None:
+        """The record that was put on disk last, of those that are still there."""
+        for path in reversed(self._paths()):
+            for line in _lines_backwards(path):
+                return record_of_line(line)
+        return None
 
     @property
     def recent_ids(self) -> tuple[str, ...]:

@@ -77,12 +77,6 @@ class MqttReceiver(Receiver):
         self._deliveries = Deliveries((), session_present=False, now=0)
         self._records: list[Record] = []
         self._unacknowledged: list[int] = []
-        self._says_times = False
-
-    @property
-    def goes_by_arrival(self) -> bool:
-        """Whether its messages say no times."""
-        return not self._says_times
 
     @property
     def source(self) -> str:
@@ -254,16 +248,7 @@ class MqttReceiver(Receiver):
                 return
         media_type = getattr(message.properties, "ContentType", self._media_type)
         time = _time(message.properties)
-        self._says_times |= time is not None or _has_times(media_type)
         self._records.append(Record(self._now(), media_type, payload, time, taken))
-
-
-def _has_times(media_type: str) -> bool:
-    """Whether data of a media type may say times of their own; also if nothing can read it."""
-    try:
-        return format_of_media_type(media_type) in (Format.TIMED_N_QUADS, Format.NDJSON)
-    except SettingError:
-        return False
 
 
 def _time(properties: Properties | None) -> str | None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from headrace.errors import HeadraceError, InternalError
+from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.ingest.log import IngestLog, LogFull
 from headrace.ingest.records import Record, heartbeat
+from headrace.rdf.formats import Format, format_of_media_type
 
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
@@ -44,6 +45,7 @@ class Receiver(ABC):
         self._trouble: str | None = None
         self._beat_rule: BeatRule | None = None
         self._latest = self._written = 0
+        self._says_times = _says_time(log.last_record())
 
     def beat_by(self, rule: BeatRule) -> None:
         """Write heartbeats where nothing comes, so that windows close; call it before `start`."""
@@ -51,8 +53,8 @@ class Receiver(ABC):
 
     @property
     def goes_by_arrival(self) -> bool:
-        """Whether what it receives has no time but that of its arrival."""
-        return False
+        """Whether what it receives has no time but that of its arrival, as far as is known."""
+        return self._says_times is False
 
     @property
     @abstractmethod
@@ -157,6 +159,7 @@ class Receiver(ABC):
                 self._delay = _FIRST_DELAY
                 self._trouble = None
                 self._written = records[-1].received
+                self._says_times = self._says_times or any(map(_says_time, records))
                 return True
 
     @abstractmethod
@@ -167,3 +170,15 @@ class Receiver(ABC):
             OSError: the connection failed; it is tried again.
             HeadraceError: it would fail again, or the log is broken.
         """
+
+
+def _says_time(record: Record | None) -> bool | None:
+    """Whether a record may say when it happened; none if there is no record."""
+    if record is None or not record.data:
+        return None if record is None else False
+    try:
+        form = format_of_media_type(record.media_type)
+    except SettingError:
+        return False  # nothing can read it
+    in_lines = form is Format.TIMED_N_QUADS or (form is Format.NDJSON and b'"time"' in record.data)
+    return in_lines or record.time is not None

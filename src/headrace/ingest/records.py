@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
 from headrace.rdf.formats import Format
@@ -55,6 +55,20 @@ def heartbeat(now: int) -> Record:
     b'{"received":1500000,"type":"application/n-quads","data":"","time":"1500"}\n'
     """
     return Record(now, Format.N_QUADS.media_type, b"", milliseconds(now))
+
+
+def record_of_line(line: bytes) -> Record | None:
+    """The record that a line of a log says; none if it is not one.
+
+    >>> record_of_line(heartbeat(7).line()) == heartbeat(7)
+    True
+    """
+    try:
+        said = json.loads(line)
+        data = said["data"].encode() if "data" in said else b64decode(said["base64"])
+        return Record(said["received"], said["type"], data, said.get("time"), said.get("id"))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def id_of_line(line: bytes) -> str | None:

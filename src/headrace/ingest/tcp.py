@@ -74,16 +74,14 @@ class TcpReceiver(Receiver):
             )
         self._on_refused = on_refused
         self._refused = 0
+        self._one_by_one = self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
+        if self._one_by_one:  # their lines have no place for a time
+            self._says_times = False
 
     @property
     def source(self) -> str:
         """The server."""
         return str(self._url)
-
-    @property
-    def goes_by_arrival(self) -> bool:
-        """Whether its lines say no times."""
-        return self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
 
     @property
     def refused(self) -> int:
@@ -125,7 +123,7 @@ class TcpReceiver(Receiver):
 
     def _keep(self, text: bytes) -> None:
         now = self._now()
-        groups = _statements(text) if self.goes_by_arrival else _groups(text)
+        groups = _statements(text) if self._one_by_one else _groups(text)
         records = [Record(now, self._media_type, group) for group in groups]
         if records:
             self._record(records)

@@ -16,8 +16,9 @@ from headrace.kernel.grid import Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import StreamLog
 from headrace.kernel.progress import Progress
+from headrace.kernel.release import Reached
 from headrace.kernel.scan import Share
-from headrace.kernel.schedule import Reached, Schedule
+from headrace.kernel.schedule import Schedule
 from headrace.kernel.step import Arrivals
 from headrace.planning.partitioning import Partitioning, part_of, streams_of
 from headrace.planning.plan import Plan

@@ -16,30 +16,13 @@ from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
+from headrace.kernel.release import Reached, Release, has_released
 from headrace.planning.plan import (
     Plan,
-    releases_settled_elements,
     reports_arrivals,
     takes_arrivals_as_they_come,
 )
 from headrace.planning.planned import PlannedWindow
-
-
-@dataclass(frozen=True)
-class Reached:
-    """How far a step may go.
-
-    Attributes:
-        watermark: of the query; none if one of its streams has not begun.
-        slowest: the number of the stream whose watermark it is, the first of those that are equal.
-        ended: whether the input has ended.
-        live: whether empty windows are reported up to the watermark, or only between others.
-    """
-
-    watermark: int | None
-    ended: bool = False
-    live: bool = False
-    slowest: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,34 +53,28 @@ class Schedule:
         return takes_arrivals_as_they_come(self.plan)
 
     @cached_property
+    def release(self) -> Release:
+        """Which elements it may look at."""
+        return Release(self.plan, self.progress, self.logs, self.reached, self.rules)
+
+    @property
     def limit(self) -> int:
         """The last moment whose instants are due."""
-        if self.reached.ended or self.by_arrival:
-            return FOREVER
-        return NEVER if self.reached.watermark is None else self.rules.limit(self.reached.watermark)
+        return self.release.limit
 
-    @cached_property
+    @property
     def released_until(self) -> int:
         """The last moment all of whose elements are known."""
-        if self.reached.ended or self.by_arrival or self.reached.watermark is None:
-            return self.limit
-        return min(self.limit, self.reached.watermark - 1)
+        return self.release.released_until
 
-    @cached_property
+    @property
     def by_settling(self) -> bool:
         """Whether elements are released as soon as none can come before them in order."""
-        return releases_settled_elements(self.plan)
+        return self.release.by_settling
 
-    @cached_property
-    def _settled_at(self) -> int | None:
-        """The moment some of whose elements are settled: those of streams up to the slowest.
-
-        The next element of a stream is not before its watermark, and comes after all others of
-        its stream at the same time. So at the watermark of the query only the streams that come
-        after the slowest have to wait.
-        """
-        ended = self.reached.ended or self.reached.watermark is None
-        return None if ended or not self.by_settling else self.reached.watermark
+    def entries(self, number: int) -> Times:
+        """The time at which each element of a stream takes its place in the order."""
+        return self.release.entries(number)
 
     # -- moments ---------------------------------------------------------------------------
 
@@ -192,13 +169,13 @@ class Schedule:
         found = []
         for window in self.plan.windows:
             log = self._log(window)
-            entering = ~self._late(self._number(window)) & self._new(self._number(window))
+            entering = ~self._late(self._number(window)) & self.release.new(self._number(window))
             sliding = self.rules.sliding(window)
             if sliding is not None:
                 entering &= sliding.first(log.times) <= sliding.last(log.times)
             found.append(log.times[entering])
         times = np.unique(np.concatenate(found))
-        return times, None, replace(progress, released=self._released(times))
+        return times, None, replace(progress, released=self.release.released(times))
 
     def _by_elements(self, progress: Progress) -> tuple[Times, Times, Progress]:
         """The instants that single elements cause."""
@@ -209,7 +186,7 @@ class Schedule:
         for number, stream in enumerate(self.plan.streams):
             log = self.logs[number]
             own = streams == number
-            causes[own] = (~self._late(number) & self._new(number))[places[own]]
+            causes[own] = (~self._late(number) & self.release.new(number))[places[own]]
             if isinstance(self.plan.semantics.report, OnClose):
                 closing = np.zeros(len(log), np.bool_)
                 for window in self.plan.windows:
@@ -225,7 +202,7 @@ class Schedule:
             reached = np.maximum.accumulate(np.maximum(times, heard))
             moments = np.maximum(reached, before)[found]
             return moments, found + 1, replace(progress, position=self._latest())
-        return moments, found + 1, self._having_released(progress, moments)
+        return moments, found + 1, self.release.having_released(progress, moments)
 
     def _by_elements_of_one(self, progress: Progress) -> tuple[Times, Times, Progress]:
         """The same for a stream in order, by a look at its new elements only."""
@@ -236,56 +213,18 @@ class Schedule:
             before = NEVER if self.progress.reported is None else self.progress.reported
             cuts = np.arange(first, len(log)) + 1
             return np.maximum(moments, before), cuts, replace(progress, position=self._latest())
-        first = self._first_after_edge(log)
-        until = int(np.searchsorted(log.times, self._released_of(0), side="right"))
+        first = self.release.first_after_edge(log)
+        until = int(np.searchsorted(log.times, self.release.until(0), side="right"))
         new = log.where(slice(first, max(first, until)))
         causes = np.flatnonzero(new.times >= new.highs - self.plan.delay(self.plan.streams[0]))
         moments = new.times[causes]
-        return moments, causes + first + 1, self._having_released(progress, moments)
-
-    def _first_after_edge(self, log: Elements) -> int:
-        """Where the elements of a stream in order begin that have not been released."""
-        first = int(np.searchsorted(log.times, self.progress.released, side="right"))
-        edge = self.progress.edge
-        if edge is None or edge[0] <= self.progress.released:
-            return first
-        time, _, position = edge
-        first, stop = (int(np.searchsorted(log.times, time, side)) for side in ("left", "right"))
-        return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
+        return moments, causes + first + 1, self.release.having_released(progress, moments)
 
     def _merged_places(self) -> Times:
         """Where each element of the order stands among the elements of all logs."""
         offsets = np.cumsum([0, *(len(log) for log in self.logs[:-1])])
         streams, places, _ = self._order
         return offsets[streams] + places
-
-    def _new(self, number: int) -> Flags:
-        """Which elements of a stream have not been released and may be now."""
-        log = self.logs[number]
-        if self.by_arrival:
-            return log.positions > self.progress.position
-        return ~_released(log, number, self.progress) & (log.times <= self._released_of(number))
-
-    def _released_of(self, number: int) -> int:
-        """The last moment whose elements of a stream may be released."""
-        settled = self._settled_at
-        if settled is None or number > self.reached.slowest:
-            return self.released_until
-        return max(settled, self.released_until)
-
-    def _having_released(self, progress: Progress, times: Times) -> Progress:
-        """The progress once elements have made the instants of some times."""
-        progress = replace(progress, released=self._released(times))
-        if self._settled_at is None:
-            return progress
-        log = self.logs[self.reached.slowest]
-        edge = (self._settled_at, self.reached.slowest, log.last_position)
-        return replace(progress, edge=edge if progress.edge is None else max(progress.edge, edge))
-
-    def _released(self, times: Times) -> int:
-        if not self.reached.ended:
-            return max(self.released_until, self.progress.released)
-        return max(self.progress.released, int(times.max(initial=NEVER)))
 
     def _latest(self) -> int:
         return max(self.progress.position, *(log.last_position for log in self.logs))
@@ -304,16 +243,6 @@ class Schedule:
             entries = [self.entries(number) for number in range(len(self.logs))]
         return merged(self.logs, self.by_arrival, entries)
 
-    def entries(self, number: int) -> Times:
-        """The time at which each element of a stream takes its place in the order.
-
-        It is that of the element, or where that had passed the watermark at which it came.
-        """
-        log = self.logs[number]
-        if not self.by_settling:
-            return log.times
-        return np.maximum(log.times, log.highs - self.plan.delay(self.plan.streams[number]))
-
     @property
     def released_number(self) -> int:
         """How many elements in order may be looked at."""
@@ -321,7 +250,7 @@ class Schedule:
         if self.by_arrival:
             return times.size
         until = int(np.searchsorted(times, self.released_until, side="right"))
-        settled = self._settled_at
+        settled = self.release.settled_at
         if settled is None or settled <= self.released_until:
             return until
         stop = int(np.searchsorted(times, settled, side="right"))
@@ -447,7 +376,7 @@ class Schedule:
         log, members = self._log(window), self._members(window)
         triples = window.frame.counted is Counted.TRIPLES
         weights = log.sizes[members] if triples else np.ones(members.size, np.int64)
-        before = _released(log, self._number(window), self.progress)[members]
+        before = has_released(log, self._number(window), self.progress)[members]
         if self.by_arrival:
             before = log.positions[members] <= self.progress.position
         known = self.progress.counted[self.plan.windows.index(window)]
@@ -501,7 +430,7 @@ class Schedule:
         """How much a count window has counted when the progress has come to a point."""
         members, _, totals = self._counts(window)
         log = self._log(window)
-        done = _released(log, self._number(window), progress)[members]
+        done = has_released(log, self._number(window), progress)[members]
         if self.by_arrival:
             done = log.positions[members] <= progress.position
         known = self.progress.counted[self.plan.windows.index(window)]
@@ -545,16 +474,3 @@ class Schedule:
                 return min(oldest - 1, self._base - 1, counted)
             case frame:
                 assert_never(frame)
-
-
-def _released(log: Elements, number: int, progress: Progress) -> Flags:
-    """Which elements of a stream have made their instants due."""
-    done: Flags = log.times <= progress.released
-    if progress.edge is None or progress.edge[0] <= progress.released:
-        return done
-    time, stream, position = progress.edge
-    if number == stream:
-        done = (log.times < time) | ((log.times == time) & (log.positions <= position))
-    else:
-        done = log.times <= time - (number > stream)
-    return done

@@ -37,9 +37,10 @@ from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.previous import Previous
 from headrace.kernel.progress import Progress
+from headrace.kernel.release import Reached
 from headrace.kernel.remote import Remote
 from headrace.kernel.reports import Report
-from headrace.kernel.schedule import Reached, Schedule
+from headrace.kernel.schedule import Schedule
 from headrace.kernel.strategy import Matching
 from headrace.kernel.table import Table
 from headrace.planning.plan import Plan

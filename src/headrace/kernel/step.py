@@ -25,10 +25,11 @@ from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
+from headrace.kernel.release import Reached
 from headrace.kernel.remembered import forget_tables
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
-from headrace.kernel.schedule import Reached, Schedule
+from headrace.kernel.schedule import Schedule
 from headrace.kernel.standing import Standing, completed
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Parameters, Shape, parameters_of

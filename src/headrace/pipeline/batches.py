@@ -29,7 +29,6 @@ from headrace.pipeline.manifest import (
     NOTHING,
     File,
     Manifest,
-    QueryState,
     StreamState,
     commit,
     latest,
@@ -48,6 +47,7 @@ from headrace.pipeline.results import REJECTED, Told, read_told, write_told
 from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
 from headrace.pipeline.silence import Silence
+from headrace.pipeline.states import query_states, with_late
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
@@ -318,8 +318,8 @@ class Batches:
         manifest = replace(
             manifest,
             position=kernel.position,
-            streams=_with_late(manifest.streams, late),
-            queries=_query_states(manifest.queries, kernel, results),
+            streams=with_late(manifest.streams, late),
+            queries=query_states(manifest.queries, kernel, results),
         )
         with self._watch.stage("commit"):
             manifest = replace(manifest, told=self._written(told))
@@ -492,39 +492,6 @@ class Batches:
         )
         self._tell(manifest, own)
         reach("published")
-
-
-def _with_late(
-    streams: Mapping[str, StreamState], late: Mapping[str, Sequence[int]]
-) -> dict[str, StreamState]:
-    return {
-        iri: replace(state, late=state.late + len(late.get(iri, ())))
-        for iri, state in streams.items()
-    }
-
-
-def _query_states(
-    before: Mapping[str, QueryState], kernel: Kernel, results: Results
-) -> dict[str, QueryState]:
-    reports = {report.query: report for report in results.reports}
-    states = {}
-    at_work = [(query, plan) for query in kernel.queries for plan in query.plans]
-    for standing, plan in at_work:
-        name, digest = plan.name, plan.digest
-        known = before.get(name)
-        state = QueryState(digest, standing.progress, offered=0)
-        if known is not None and known.digest == digest:
-            state = known
-        report = reports.get(name)
-        state = state.offering(*results.placed.get(standing.name, (0, 0)))
-        states[name] = replace(
-            state if report is None else state.having(report),
-            progress=standing.progress,
-            since=standing.since,
-            failure=standing.failure,
-            pace=standing.pace,
-        )
-    return states
 
 
 def _check_known(told: Told, last: Manifest, plans: Sequence[Plan]) -> None:
