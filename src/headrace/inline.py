@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import xxhash
 
-from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
-from headrace.errors import DataError, SettingError
+from headrace.algebra.reporting import SECOND, BlankNodes, Semantics
+from headrace.errors import DataError
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
@@ -29,8 +29,8 @@ from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.overload import Paces
 from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.pipeline.leaps import Leap, follow_leap, line_of
 from headrace.pipeline.timing import Stopwatch
-from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
@@ -83,13 +83,34 @@ class Place:
     options: ReadOptions = DEFAULT_OPTIONS
 
 
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """The elements and heartbeats of a push: their positions, their times, and what they are of."""
+
+    positions: Times
+    times: Times
+    before: int | None
+    first: int
+    of: tuple[Place, bytes, Format] | None
+
+    def where(self, place: int) -> str:
+        """Where an element stands, by its place among them."""
+        if self.of is None:
+            return f"message {self.first + place:,}"
+        at, data, form = self.of
+        line = line_of(data, form, int(self.times[place]))
+        if line is not None:
+            return f"{at.name}, line {line + at.line - 1:,}"
+        return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"
+
+
 @dataclass
 class StreamFeed:
     """A stream on its way into the kernel.
 
     Attributes:
         stream: its IRI.
-        max_ahead: how far an element may be ahead of what came before it.
+        max_ahead: how far an element may be ahead; a day in a live run, if it is not set.
         blank_nodes: within what equal labels are the same node.
         asserts_quoted: whether a quoted triple is asserted too.
         clock: the present, in microseconds, in a live run; what came before counts in a replay.
@@ -99,12 +120,13 @@ class StreamFeed:
         size: how many bytes have been read; elements in them are told apart by where they begin.
         lines: how many lines there were in them.
         counters: how many messages and elements have come, and what became of them.
+        leap: the element that is far ahead of those before it, in a replay.
     """
 
     stream: Iri
     dictionary: Dictionary
     reject: Callable[[RejectedElement], None]
-    max_ahead: int = DAY
+    max_ahead: int | None = None
     blank_nodes: BlankNodes = BlankNodes.ELEMENT
     asserts_quoted: bool = False
     clock: Callable[[], int] | None = None
@@ -115,6 +137,8 @@ class StreamFeed:
     lines: int = 0
     counters: Counters = field(default_factory=Counters)
     pending: list[pl.DataFrame] = field(default_factory=list)
+    leap: Leap | None = None
+    _came: list[_Came] = field(default_factory=list)
 
     def waits(self) -> bool:
         """Whether something has come since the last step."""
@@ -153,6 +177,7 @@ class StreamFeed:
                 return
             rows = [(position, element.time, self.high, *ids) for ids in statements]
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
+        self._note_times(position, np.array([element.time]))
         self.high = element.time if self.high is None else max(self.high, element.time)
         beat = element.is_heartbeat
         self.counters += Counters(elements=not beat, messages=1, heartbeats=beat)
@@ -198,11 +223,24 @@ class StreamFeed:
             self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         for problem in problems:
             self.refuse(None, str(problem))
-        self.push_columns(read, position, len(problems))
+        self.push_columns(read, position, len(problems), (place, data, form))
         return read.elements.height
 
-    def push_columns(self, read: TimedColumns, position: int, problems: int = 0) -> None:
-        """Take elements that have been read to columns, with so many problems."""
+    def push_columns(
+        self,
+        read: TimedColumns,
+        position: int,
+        problems: int = 0,
+        of: tuple[Place, bytes, Format] | None = None,
+    ) -> None:
+        """Take elements that have been read to columns.
+
+        Args:
+            read: what was read.
+            position: of the first element.
+            problems: how many problems there were in reading.
+            of: where it was read, and what.
+        """
         times = read.elements[TIME].to_numpy()
         sizes = read.elements[_SIZE].to_numpy()
         if isinstance(read.told, pl.DataFrame):
@@ -228,9 +266,30 @@ class StreamFeed:
         terms = [read.statements[name] for name in STATEMENT]
         frame = pl.DataFrame([numbers, read.statements[TIME], high, *terms])
         self._add(frame if taken.all() else frame.filter(taken[places]))
+        self._note_times(position, times, taken, of)
         if taken.any():
             latest = int(times[taken].max())
             self.high = latest if self.high is None else max(self.high, latest)
+
+    def _note_times(
+        self,
+        position: int,
+        times: Times,
+        taken: Flags | None = None,
+        of: tuple[Place, bytes, Format] | None = None,
+    ) -> None:
+        """Remember the times of a replay until it is known which of the elements are late."""
+        if self.clock is None:
+            places = np.arange(times.size) if taken is None else np.flatnonzero(taken)
+            number = self.counters.messages - self.counters.rejected_messages + 1
+            self._came.append(_Came(places + position, times[places], self.high, number, of))
+
+    def judge_times(self, late: Times) -> None:
+        """Look for an element that is far ahead, once it is known at which positions are late."""
+        came, self._came = self._came, []
+        for each in came:
+            flags = np.isin(each.positions, late)
+            self.leap = follow_leap(self.leap, each.times, each.before, flags, each.where)
 
     def refuse(self, element: Element | None, reason: str) -> None:
         """Report an element that cannot be taken; none if it cannot even be read."""
@@ -250,7 +309,7 @@ class StreamFeed:
 
     @property
     def _gate(self) -> Gate:
-        return Gate(self.max_ahead, None if self.clock is None else self.clock())
+        return Gate.of(self.max_ahead, None if self.clock is None else self.clock())
 
     def _refuse_all(self, read: TimedColumns, taken: Flags, highs: Times, gate: Gate) -> None:
         places = read.statements[POSITION].to_numpy()
@@ -283,24 +342,6 @@ class StreamFeed:
             times[position] = time
         for position, each in quads.items():
             yield position, Element(times[position], tuple(each))
-
-
-def check_readers(plans: Sequence[Plan]) -> None:
-    """Refuse queries that want one stream taken in in different ways.
-
-    Raises:
-        SettingError: naming the two, and the setting.
-    """
-    wanted: dict[Iri, Plan] = {}
-    for plan in plans:
-        for stream in plan.streams:
-            other = wanted.setdefault(stream, plan)
-            for setting in ("blank_nodes", "assert_quoted", "max_ahead"):
-                if getattr(other.semantics, setting) != getattr(plan.semantics, setting):
-                    raise SettingError(
-                        f"'{other.name}' and '{plan.name}' read <{stream.value}> and differ in "
-                        f"'{setting}', which holds for a whole stream"
-                    )
 
 
 class InlineRunner:
@@ -376,8 +417,9 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
+        first = self.kernel.position + 1
         with self.watch.stage("kernel"):
-            results = self._noted(self.kernel.step(self._batch()))
+            results = self._noted(self.kernel.step(self._batch()), first)
         self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
@@ -422,10 +464,18 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        return self._noted(self.kernel.finish(self._batch()))
+        first = self.kernel.position + 1
+        results = self._noted(self.kernel.finish(self._batch()), first)
+        for stream, feed in self.feeds.items():
+            if feed.leap is not None and feed.leap.is_alone:
+                LOG.warning(feed.leap.text(stream.value))
+        return results
 
-    def _noted(self, results: Results) -> Results:
+    def _noted(self, results: Results, first: int) -> Results:
         self.alerts.hear(self.kernel.contracted())
+        none = np.empty(0, np.int64)
+        for iri, each in self.feeds.items():
+            each.judge_times(results.late_positions.get(iri, none) - first)
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:

@@ -21,7 +21,7 @@ from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.faults import reach
-from headrace.pipeline.intake import batch_of, late_rows, taken_in, united
+from headrace.pipeline.intake import batch_of, late_rows, taken_in, united, with_leaps
 from headrace.pipeline.manifest import (
     NOTHING,
     File,
@@ -259,6 +259,8 @@ class Batches:
             static=version,
             schema=self.setup.schema,
         )
+        late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
+        manifest = replace(manifest, streams=with_leaps(intake, late, self.setup.gate))
         return self._after(manifest, kernel, results, intake.rejected)
 
     def _check_order(self, previous: Manifest, panes: Sequence[Pane]) -> None:

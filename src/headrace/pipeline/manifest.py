@@ -13,6 +13,7 @@ from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
+from headrace.pipeline.leaps import Leap
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, is_ahead, pane_from
 from headrace.pipeline.records import sealed, unsealed
@@ -40,6 +41,7 @@ class StreamState:
         messages: how many messages have come.
         heartbeats: how many of them were heartbeats.
         rejected_messages: how many of them could not be taken.
+        leap: the element that is far ahead of those before it, in a replay.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class StreamState:
     messages: int = 0
     heartbeats: int = 0
     rejected_messages: int = 0
+    leap: Leap | None = None
 
     @property
     def high(self) -> int | None:
@@ -218,7 +221,8 @@ def _stream(parts: dict[str, Any]) -> StreamState:
             "messages": parts["elements"],
             "rejected_messages": parts["rejected"],
         }
-    return StreamState(**parts)
+    leap = parts.get("leap")
+    return StreamState(**{**parts, "leap": None if leap is None else Leap(**leap)})
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
