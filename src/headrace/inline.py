@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,8 +28,9 @@ from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.overload import Paces
+from headrace.kernel.schedule import JumpError
 from headrace.kernel.step import Arrivals, Kernel, Results
-from headrace.pipeline.leaps import Leap, follow_leap, line_of
+from headrace.pipeline.leaps import Leap, follow_leap, line_of, named
 from headrace.pipeline.timing import Stopwatch
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
@@ -417,9 +418,8 @@ class InlineRunner:
     def step(self) -> Results:
         """Evaluate what is due."""
         self._pass_over_idle()
-        first = self.kernel.position + 1
         with self.watch.stage("kernel"):
-            results = self._noted(self.kernel.step(self._batch()), first)
+            results = self._stepped(self.kernel.step)
         self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
@@ -464,18 +464,32 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        first = self.kernel.position + 1
-        results = self._noted(self.kernel.finish(self._batch()), first)
-        for stream, feed in self.feeds.items():
-            if feed.leap is not None and feed.leap.is_alone:
-                LOG.warning(feed.leap.text(stream.value))
+        results = self._stepped(self.kernel.finish)
+        for stream, leap in self.leaps().items():
+            if leap.is_alone:
+                LOG.warning(leap.text(stream))
         return results
+
+    def _stepped(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
+        first = self.kernel.position + 1
+        try:
+            return self._noted(step(self._batch()), first)
+        except JumpError as error:
+            self._judge({}, 0)
+            raise named(error, self.leaps()) from None
+
+    def leaps(self) -> dict[str, Leap]:
+        """The element of each stream that is far ahead of those before it."""
+        return {iri.value: each.leap for iri, each in self.feeds.items() if each.leap is not None}
+
+    def _judge(self, late: Mapping[Iri, Times], first: int) -> None:
+        none = np.empty(0, np.int64)
+        for iri, each in self.feeds.items():
+            each.judge_times(late.get(iri, none) - first)
 
     def _noted(self, results: Results, first: int) -> Results:
         self.alerts.hear(self.kernel.contracted())
-        none = np.empty(0, np.int64)
-        for iri, each in self.feeds.items():
-            each.judge_times(results.late_positions.get(iri, none) - first)
+        self._judge(results.late_positions, first)
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:

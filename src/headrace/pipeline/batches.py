@@ -21,7 +21,14 @@ from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.faults import reach
-from headrace.pipeline.intake import batch_of, late_rows, taken_in, united, with_leaps
+from headrace.pipeline.intake import (
+    batch_of,
+    late_rows,
+    stepped,
+    taken_in,
+    united,
+    with_leaps,
+)
 from headrace.pipeline.manifest import (
     NOTHING,
     File,
@@ -245,7 +252,7 @@ class Batches:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
         with self._watch.stage("kernel"):
-            results = kernel.step({Iri(iri): each for iri, each in batch.items()})
+            results = stepped(kernel, batch, intake, self.setup.gate)
         kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(

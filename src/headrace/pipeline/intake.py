@@ -17,11 +17,13 @@ from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUB
 from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
-from headrace.kernel.step import Arrivals
-from headrace.pipeline.leaps import follow_leap, line_of
+from headrace.kernel.schedule import JumpError
+from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.pipeline.leaps import follow_leap, line_of, named
 from headrace.pipeline.manifest import StreamState
 from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
+from headrace.rdf.terms import Iri
 
 _MOST_FILES: Final = 64
 """The line numbers of so many files are remembered, of each stream."""
@@ -174,6 +176,22 @@ def with_leaps(
         )
         streams[pane.stream] = replace(state, leap=found)
     return streams
+
+
+def stepped(
+    kernel: Kernel, batch: Mapping[str, Arrivals], intake: Intake, gate: Callable[[str], Gate]
+) -> Results:
+    """Let a kernel take a step.
+
+    Raises:
+        DataError: time jumps too far; the elements that may have made it are named.
+    """
+    try:
+        return kernel.step({Iri(iri): each for iri, each in batch.items()})
+    except JumpError as error:
+        states = with_leaps(intake, {}, gate)
+        leaps = {iri: each.leap for iri, each in states.items() if each.leap is not None}
+        raise named(error, leaps) from None
 
 
 def _where(pane: Pane, times: pl.Series, places: Sequence[int], first_line: int, place: int) -> str:

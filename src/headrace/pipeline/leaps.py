@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from headrace.algebra.reporting import DAY
+from headrace.errors import DataError, listing
 from headrace.kernel.counting import counted
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
+from headrace.kernel.schedule import JumpError
 from headrace.rdf.formats import Format
 from headrace.rdf.times import iso_text, milliseconds
 
@@ -124,3 +126,9 @@ def line_of(data: bytes, form: Format, time: int) -> int | None:
     text = b"\n" + data
     found = [at for at in (text.find(shape.encode()) for shape in shapes) if at >= 0]
     return text.count(b"\n", 0, min(found) + 1) if found else None
+
+
+def named(error: JumpError, leaps: Mapping[str, Leap]) -> DataError:
+    """Add to an error the elements that may have made time jump, by stream."""
+    found = [f"{leap.where} of <{iri}>" for iri, leap in leaps.items()]
+    return DataError(f"{error}; look at {listing(found, 'and')}") if found else error
