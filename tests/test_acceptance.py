@@ -230,7 +230,7 @@ def test_a_live_run_ends_when_too_much_is_rejected(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "<x:s>: 100 elements, 0 late, 10 rejected" in result.stderr
     assert (
-        "error: stream <x:s>: 10 of 100 messages rejected, which exceeds the limit of 5% (--max-rejected)"
+        "error: stream <x:s>: 10 of 100 messages rejected, which exceeds the limit of 5%"
         in result.stderr
     )
 

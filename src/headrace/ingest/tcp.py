@@ -121,12 +121,16 @@ class TcpReceiver(Receiver):
         now = self._clock()
         one_by_one = self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
         groups = _statements(text) if one_by_one else _groups(text)
-        records = [Record(now, self._media_type, group) for group in groups]
+        # What has only comments in it is no message.
+        records = [
+            Record(now, self._media_type, group) for group in groups if any(_statements(group))
+        ]
         if records:
             self._record(records)
 
     def _refuse(self, problem: str) -> None:
         self._refused += 1
+        self._record([Record(self._clock(), self._media_type, b"", problem=problem)])
         if self._on_refused is not None:
             self._on_refused(DataError(problem, str(self._url)))
 
