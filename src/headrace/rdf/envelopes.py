@@ -4,7 +4,7 @@ An **envelope** has ``"time"``, in milliseconds or ISO 8601, and ``"data"``, a t
 that ``"type"`` says by its media type (N-Quads if it does not); or ``"base64"`` in place of
 ``"data"``. Without either it is a heartbeat. Without a time it is a document like any other, for
 which ``"received"``, in microseconds, is the time of the source: that is what an ingest log adds.
-With ``"received"``, ``"data"`` and ``"problem"`` only, it stands for a message that the log could not take.
+With ``"received"``, ``"data"`` and ``"problem"`` only, it is what a log could not take of a source.
 Whatever else is in it is passed over.
 
 **JSON-LD** has a member that begins with ``@``. If that is ``@graph``, a member ``"time"`` beside
