@@ -10,6 +10,7 @@ from typing import Final
 from headrace.diagnosis import Code, Note
 from headrace.errors import SettingError
 from headrace.kernel.counting import Counters, counted
+from headrace.pipeline.leaps import Leap
 from headrace.pipeline.manifest import Manifest
 
 _FEW: Final = 100
@@ -103,6 +104,7 @@ class Acceptance:
         self._before = before
         self._counters: dict[str, Counters] = dict.fromkeys(sources, Counters())
         self._rows: dict[str, int] = {}
+        self._leaps: dict[str, Leap] = {}
         self._reasons: dict[str, list[str]] = {}
 
     def begin(self, before: Manifest) -> None:
@@ -132,6 +134,8 @@ class Acceptance:
             if state is not None:
                 base = Counters() if known is None else known.counters
                 self._counters[iri] = state.counters.since(base)
+                if state.leap is not None:
+                    self._leaps[iri] = state.leap
         for name, query in manifest.queries.items():
             before = None if earlier is None else earlier.queries.get(name)
             counts_on = before is not None and before.digest == query.digest
@@ -199,6 +203,10 @@ class Acceptance:
             if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
                 yield f"nothing new to read: stream <{iri}> has no new message in {named}"
+
+        for iri, leap in self._leaps.items():
+            if leap.is_alone and self._counters[iri].messages:
+                yield leap.text(iri)
 
     @property
     def is_all_rejected(self) -> bool:

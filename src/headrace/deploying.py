@@ -72,7 +72,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
     def gate(iri: str) -> Gate:
-        return Gate(readers[iri].max_ahead, None if clock is None else clock())
+        return Gate.of(readers[iri].max_ahead, None if clock is None else clock())
 
     return Setup(
         plans,

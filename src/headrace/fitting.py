@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from headrace.errors import SettingError, listing, nearest
-from headrace.inline import check_readers
 from headrace.planning.network import in_step_order
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -128,3 +127,21 @@ def names(iris: Iterable[str]) -> str:
     """The names of streams, for an error."""
     shown = [f"<{iri}>" for iri in iris]
     return listing(shown, "and") if shown else "none"
+
+
+def check_readers(plans: Sequence[Plan]) -> None:
+    """Refuse queries that want one stream taken in in different ways.
+
+    Raises:
+        SettingError: naming the two, and the setting.
+    """
+    wanted: dict[Iri, Plan] = {}
+    for plan in plans:
+        for stream in plan.streams:
+            other = wanted.setdefault(stream, plan)
+            for setting in ("blank_nodes", "assert_quoted", "max_ahead"):
+                if getattr(other.semantics, setting) != getattr(plan.semantics, setting):
+                    raise SettingError(
+                        f"'{other.name}' and '{plan.name}' read <{stream.value}> and differ in "
+                        f"'{setting}', which holds for a whole stream"
+                    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import xxhash
 
-from headrace.algebra.reporting import DAY, SECOND, BlankNodes, Semantics
+from headrace.algebra.reporting import SECOND, BlankNodes, Semantics
 from headrace.diagnosis import QueryFacts, StreamFacts
 from headrace.diagnosis.demands import Needs
-from headrace.errors import DataError, SettingError
+from headrace.errors import DataError
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
@@ -32,9 +32,11 @@ from headrace.kernel.holding import Flags
 from headrace.kernel.idleness import Part, moved_on
 from headrace.kernel.overload import Paces
 from headrace.kernel.progress import Progress
+from headrace.kernel.schedule import JumpError
 from headrace.kernel.standing import Standing
 from headrace.kernel.step import Arrivals, Kernel, Placed, Results
 from headrace.pipeline.diagnosing import query_facts
+from headrace.pipeline.leaps import Leap, follow_leap, line_of, named
 from headrace.pipeline.manifest import QueryState
 from headrace.pipeline.tallying import StatementCounter, probes_of
 from headrace.pipeline.timing import Stopwatch
@@ -91,13 +93,34 @@ class Place:
     options: ReadOptions = DEFAULT_OPTIONS
 
 
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """The elements and heartbeats of a push: their positions, their times, and what they are of."""
+
+    positions: Times
+    times: Times
+    before: int | None
+    first: int
+    of: tuple[Place, bytes, Format] | None
+
+    def where(self, place: int) -> str:
+        """Where an element stands, by its place among them."""
+        if self.of is None:
+            return f"message {self.first + place:,}"
+        at, data, form = self.of
+        line = line_of(data, form, int(self.times[place]))
+        if line is not None:
+            return f"{at.name}, line {line + at.line - 1:,}"
+        return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"
+
+
 @dataclass
 class StreamFeed:
     """A stream on its way into the kernel.
 
     Attributes:
         stream: its IRI.
-        max_ahead: how far an element may be ahead of what came before it.
+        max_ahead: how far an element may be ahead; a day in a live run, if it is not set.
         blank_nodes: within what equal labels are the same node.
         asserts_quoted: whether a quoted triple is asserted too.
         clock: the present, in microseconds, in a live run; what came before counts in a replay.
@@ -112,12 +135,13 @@ class StreamFeed:
         counters: how many messages and elements have come, and what became of them.
         least: the least event time so far.
         reason: why the first rejected element was rejected.
+        leap: the element that is far ahead of those before it, in a replay.
     """
 
     stream: Iri
     dictionary: Dictionary
     reject: Callable[[RejectedElement], None]
-    max_ahead: int = DAY
+    max_ahead: int | None = None
     blank_nodes: BlankNodes = BlankNodes.ELEMENT
     asserts_quoted: bool = False
     clock: Callable[[], int] | None = None
@@ -133,6 +157,8 @@ class StreamFeed:
     least: int | None = None
     reason: str | None = None
     pending: list[pl.DataFrame] = field(default_factory=list)
+    leap: Leap | None = None
+    _came: list[_Came] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin to count statements."""
@@ -175,6 +201,7 @@ class StreamFeed:
                 return
             rows = [(position, element.time, self.high, *ids) for ids in statements]
             self._add(pl.DataFrame(rows, schema=ARRIVALS, orient="row"))
+        self._note_times(position, np.array([element.time]))
         self.high = element.time if self.high is None else max(self.high, element.time)
         self.least = element.time if self.least is None else min(self.least, element.time)
         beat = element.is_heartbeat
@@ -221,11 +248,24 @@ class StreamFeed:
             self.lines += data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         for problem in problems:
             self.refuse(None, str(problem))
-        self.push_columns(read, position, len(problems))
+        self.push_columns(read, position, len(problems), (place, data, form))
         return read.elements.height
 
-    def push_columns(self, read: TimedColumns, position: int, problems: int = 0) -> None:
-        """Take elements that have been read to columns, with so many problems."""
+    def push_columns(
+        self,
+        read: TimedColumns,
+        position: int,
+        problems: int = 0,
+        of: tuple[Place, bytes, Format] | None = None,
+    ) -> None:
+        """Take elements that have been read to columns.
+
+        Args:
+            read: what was read.
+            position: of the first element.
+            problems: how many problems there were in reading.
+            of: where it was read, and what.
+        """
         times = read.elements[TIME].to_numpy()
         sizes = read.elements[_SIZE].to_numpy()
         if isinstance(read.told, pl.DataFrame):
@@ -251,11 +291,32 @@ class StreamFeed:
         terms = [read.statements[name] for name in STATEMENT]
         frame = pl.DataFrame([numbers, read.statements[TIME], high, *terms])
         self._add(frame if taken.all() else frame.filter(taken[places]))
+        self._note_times(position, times, taken, of)
         if taken.any():
             latest = int(times[taken].max())
             self.high = latest if self.high is None else max(self.high, latest)
             least = int(times[taken].min())
             self.least = least if self.least is None else min(self.least, least)
+
+    def _note_times(
+        self,
+        position: int,
+        times: Times,
+        taken: Flags | None = None,
+        of: tuple[Place, bytes, Format] | None = None,
+    ) -> None:
+        """Remember the times of a replay until it is known which of the elements are late."""
+        if self.clock is None:
+            places = np.arange(times.size) if taken is None else np.flatnonzero(taken)
+            number = self.counters.messages - self.counters.rejected_messages + 1
+            self._came.append(_Came(places + position, times[places], self.high, number, of))
+
+    def judge_times(self, late: Times) -> None:
+        """Look for an element that is far ahead, once it is known at which positions are late."""
+        came, self._came = self._came, []
+        for each in came:
+            flags = np.isin(each.positions, late)
+            self.leap = follow_leap(self.leap, each.times, each.before, flags, each.where)
 
     def refuse(self, element: Element | None, reason: str) -> None:
         """Report an element that cannot be taken; none if it cannot even be read."""
@@ -276,7 +337,7 @@ class StreamFeed:
 
     @property
     def _gate(self) -> Gate:
-        return Gate(self.max_ahead, None if self.clock is None else self.clock())
+        return Gate.of(self.max_ahead, None if self.clock is None else self.clock())
 
     def _refuse_all(self, read: TimedColumns, taken: Flags, highs: Times, gate: Gate) -> None:
         places = read.statements[POSITION].to_numpy()
@@ -318,24 +379,6 @@ class StreamFeed:
             times[position] = time
         for position, each in quads.items():
             yield position, Element(times[position], tuple(each))
-
-
-def check_readers(plans: Sequence[Plan]) -> None:
-    """Refuse queries that want one stream taken in in different ways.
-
-    Raises:
-        SettingError: naming the two, and the setting.
-    """
-    wanted: dict[Iri, Plan] = {}
-    for plan in plans:
-        for stream in plan.streams:
-            other = wanted.setdefault(stream, plan)
-            for setting in ("blank_nodes", "assert_quoted", "max_ahead"):
-                if getattr(other.semantics, setting) != getattr(plan.semantics, setting):
-                    raise SettingError(
-                        f"'{other.name}' and '{plan.name}' read <{stream.value}> and differ in "
-                        f"'{setting}', which holds for a whole stream"
-                    )
 
 
 class InlineRunner:
@@ -456,7 +499,7 @@ class InlineRunner:
         """Evaluate what is due."""
         self._pass_over_idle()
         with self.watch.stage("kernel"):
-            results = self._noted(self.kernel.step(self._batch()))
+            results = self._stepped(self.kernel.step)
         self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
@@ -513,9 +556,30 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        return self._noted(self.kernel.finish(self._batch()))
+        results = self._stepped(self.kernel.finish)
+        for stream, leap in self.leaps().items():
+            if leap.is_alone:
+                LOG.warning(leap.text(stream))
+        return results
 
-    def _noted(self, results: Results) -> Results:
+    def _stepped(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
+        first = self.kernel.position + 1
+        try:
+            return self._noted(step(self._batch()), first)
+        except JumpError as error:
+            self._judge({}, 0)
+            raise named(error, self.leaps()) from None
+
+    def leaps(self) -> dict[str, Leap]:
+        """The element of each stream that is far ahead of those before it."""
+        return {iri.value: each.leap for iri, each in self.feeds.items() if each.leap is not None}
+
+    def _judge(self, late: Mapping[Iri, Times], first: int) -> None:
+        none = np.empty(0, np.int64)
+        for iri, each in self.feeds.items():
+            each.judge_times(late.get(iri, none) - first)
+
+    def _noted(self, results: Results, first: int) -> Results:
         self.alerts.hear(self.kernel.contracted())
         for report in results.reports:
             state = self.queries.get(report.query, QueryState("", Progress()))
@@ -523,6 +587,7 @@ class InlineRunner:
         for name, (offered, outside) in results.placed.items():
             before = self._placed.get(name, (0, 0))
             self._placed[name] = before[0] + offered, before[1] + outside
+        self._judge(results.late_positions, first)
         for stream, statements in results.late.items():
             feed = self.feeds.get(stream)
             if feed is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.deploying import received, topics_of, watching
 from headrace.errors import SettingError, listing
+from headrace.pipeline.absent import reporting_absent
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
@@ -111,6 +112,8 @@ def work(
         )
         runner = stack.enter_context(_launched(launch, batches, places, topics_of(sources), phase))
         ready(runner)
+        if launch.interval is not None:
+            stack.enter_context(reporting_absent(sources, note))
         with stopping(runner, note) as stopped, watching(receivers, runner.stop, note):
             last = runner.run()
         batches.settle()

@@ -14,6 +14,7 @@ from headrace.rdf.elements import Element
 from headrace.rdf.formats import format_of_media_type
 from headrace.rdf.iri import is_well_formed
 from headrace.rdf.reading import read
+from headrace.rdf.streams import without_statements
 from headrace.rdf.terms import Quad
 from headrace.rdf.timed import scoped
 from headrace.rdf.times import microseconds
@@ -97,6 +98,8 @@ class Stream:
         if isinstance(data, str | bytes):
             form = format_of_media_type(syntax)
             quads = tuple(read(data, form, name=self.iri, scope=feed.scope()))
+            if not quads:
+                raise DataError(without_statements(form, data).problem, self.iri)
         else:
             given = (data,) if isinstance(data, Quad) else tuple(data)
             if not all(isinstance(quad, Quad) for quad in given):

@@ -16,6 +16,8 @@ from headrace.errors import DataError, SettingError
 from headrace.ingest.log import IngestLog
 from headrace.ingest.records import Record
 from headrace.ingest.tcp import LONGEST_GROUP, LONGEST_LINE, LineBuffer, TcpReceiver
+from headrace.rdf.formats import Format
+from headrace.rdf.streams import read_stream
 from tests.brokers.mosquitto import free_port
 from tests.ingest.logs import WAIT, lines_of, payloads, until
 
@@ -110,6 +112,11 @@ def test_a_line_without_an_end_is_refused(server: socket.socket, log: IngestLog)
     assert received(log) == b"1\n"
     assert refused[0].problem == "the connection ended within a line"
     assert refused[0].name == url_of(server)
+    kept = b"".join((log.directory / name).read_bytes() for name in log.segments)
+    problems: list[DataError] = []
+    read = read_stream(kept, Format.NDJSON, on_error=problems.append)
+    assert (read.elements.height, read.unread) == (1, 1)
+    assert [each.problem for each in problems] == ["the connection ended within a line"]
 
 
 def test_a_line_that_is_too_long_is_refused(server: socket.socket, log: IngestLog) -> None:

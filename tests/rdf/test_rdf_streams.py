@@ -264,7 +264,7 @@ def test_problems_of_json_ld_are_where_they_are_in_the_line() -> None:
     assert problem.split(": ", 1)[1] == expected.split(": ", 1)[1]
     for spaced in (b'{"time":1,"@graph":[]}', b' { "@graph" : [ ] , "time" : 1 } '):
         [empty] = told(spaced)
-        assert "there is no statement in it: plain JSON has none" in empty
+        assert "there is no statement in it: JSON has statements only" in empty
 
 
 # -- results of queries --------------------------------------------------------------------

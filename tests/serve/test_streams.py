@@ -93,6 +93,10 @@ def test_pushed_elements_are_counted_and_shown(client: TestClient) -> None:
     until(lambda: client.get("/streams/shown").json()["elements"] == 2)
     stream = client.get("/streams/shown").json()
     assert (stream["late"], stream["rejected"], stream["high"]) == (0, 0, 2000)
+    messages = stream["accepted"] + stream["heartbeats"] + stream["rejected_messages"]
+    assert stream["messages"] == messages
+    assert stream["elements"] == stream["on_time"] + stream["late"] + stream["rejected"]
+    assert stream["accepted"] == stream["on_time"] > 0
     assert len(stream["rates"]) == 60
     assert stream["log_bytes"] > 0
     found = client.get("/streams/shown/elements", params={"last": 1}).json()["elements"]
@@ -107,6 +111,24 @@ def test_wrong_data_say_where(client: TestClient) -> None:
     [error] = answer.json()["errors"]
     assert error["line"] == 1
     assert error["message"]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body", "status"),
+    [
+        ("application/json", '{"speed": 7}', 400),
+        ("application/ld+json", '{"speed": 7}', 400),
+        ("text/json", '{"speed": 7}', 415),
+    ],
+)
+def test_plain_json_is_refused_with_what_to_do(
+    client: TestClient, media_type: str, body: str, status: int
+) -> None:
+    found = client.post("/streams/cars", content=body, headers={"Content-Type": media_type})
+    assert found.status_code == status
+    assert "JSON has" in found.json()["detail"]
+    assert "'@context'" in found.json()["detail"]
+    assert "ld+json" not in found.json()["detail"]
 
 
 def test_nothing_of_a_push_is_taken_if_a_part_is_wrong(client: TestClient) -> None:

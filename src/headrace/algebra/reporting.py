@@ -176,7 +176,7 @@ class Semantics:
     scope: Scope = Scope.WINDOW
     delay: int = 0
     stream_delays: tuple[tuple[str, int], ...] = ()
-    max_ahead: int = DAY
+    max_ahead: int | None = None
     blank_nodes: BlankNodes = BlankNodes.ELEMENT
     assert_quoted: bool = False
     strategy: Strategy = Strategy.AUTO

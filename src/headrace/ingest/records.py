@@ -20,6 +20,7 @@ class Record:
         data: the payload.
         time: when it happened, as the sender says, in ISO 8601.
         id: what tells it from all others of its log.
+        problem: why the payload could not be kept; a reader rejects it with this reason.
     """
 
     received: int
@@ -27,6 +28,7 @@ class Record:
     data: bytes
     time: str | None = None
     id: str | None = None
+    problem: str | None = None
 
     def line(self) -> bytes:
         r"""One line of JSON, with its line end.
@@ -36,6 +38,9 @@ class Record:
         >>> Record(7, "text/turtle", b"\xff", id="1").line()
         b'{"received":7,"type":"text/turtle","base64":"/w==","id":"1"}\n'
         """
+        if self.problem is not None:
+            lost = {"received": self.received, "data": "", "problem": self.problem}
+            return json.dumps(lost, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         said: dict[str, int | str] = {"received": self.received, "type": self.media_type}
         try:
             said["data"] = self.data.decode()

@@ -124,12 +124,16 @@ class TcpReceiver(Receiver):
     def _keep(self, text: bytes) -> None:
         now = self._now()
         groups = _statements(text) if self._one_by_one else _groups(text)
-        records = [Record(now, self._media_type, group) for group in groups]
+        # A group of comments alone is no message.
+        records = [
+            Record(now, self._media_type, group) for group in groups if any(_statements(group))
+        ]
         if records:
             self._record(records)
 
     def _refuse(self, problem: str) -> None:
         self._refused += 1
+        self._record([Record(self._clock(), self._media_type, b"", problem=problem)])
         if self._on_refused is not None:
             self._on_refused(DataError(problem, str(self._url)))
 

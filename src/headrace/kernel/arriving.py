@@ -25,12 +25,17 @@ class Gate:
     """What keeps elements out whose times cannot be right.
 
     Attributes:
-        max_ahead: how far one may be ahead.
+        max_ahead: how far one may be ahead; as far as it is, if None.
         now: of what: the present, in a live run; else what came before it.
     """
 
-    max_ahead: int = DAY
+    max_ahead: int | None = DAY
     now: int | None = None
+
+    @classmethod
+    def of(cls, max_ahead: int | None, now: int | None) -> Gate:
+        """The gate of a stream: without a setting, a day in a live run and open in a replay."""
+        return cls(DAY if max_ahead is None and now is not None else max_ahead, now)
 
     def passed(self, times: Times, high: int | None) -> tuple[Flags, Times]:
         """Which elements are taken, and the greatest time before each; `NEVER` if there is none.
@@ -42,7 +47,9 @@ class Gate:
         start = NEVER if high is None else high
         before = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
         limit = before if self.now is None else np.full(times.size, self.now)
-        near = (times <= limit + self.max_ahead) | (limit == NEVER)
+        near = np.ones(times.size, np.bool_)
+        if self.max_ahead is not None:
+            near = (times <= limit + self.max_ahead) | (limit == NEVER)
         if np.all(near & (np.abs(times) <= FURTHEST)):
             return np.ones(times.size, np.bool_), before
         taken, highs, reached = np.ones(times.size, np.bool_), before.copy(), start
@@ -63,7 +70,7 @@ class Gate:
             )
             return f"its time is tens of thousands of years away{hint}"
         limit = high if self.now is None else self.now
-        if limit is None or time <= limit + self.max_ahead:
+        if self.max_ahead is None or limit is None or time <= limit + self.max_ahead:
             return None
         of = "what came before it" if self.now is None else "the clock"
         return (

@@ -11,6 +11,7 @@ import numpy as np
 
 from headrace.algebra.reporting import OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
+from headrace.errors import DataError
 from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, merged, numbered
@@ -23,6 +24,23 @@ from headrace.planning.plan import (
     takes_arrivals_as_they_come,
 )
 from headrace.planning.planned import PlannedWindow
+from headrace.rdf.times import iso_text
+
+MOST_INSTANTS = 20_000_000
+"""More instants at once do not fit into memory with their reports."""
+
+
+class JumpError(DataError):
+    """Time jumps so far that too many windows close at once."""
+
+
+def _check_number(number: int, start: int, until: int) -> None:
+    if number > MOST_INSTANTS:
+        raise JumpError(
+            f"windows close {number:,} times from {iso_text(start)}Z to {iso_text(until)}Z, and at "
+            f"most {MOST_INSTANTS:,} times are evaluated at once: correct the time of an element "
+            "that is so far ahead, or reject it with --set max_ahead=1d"
+        )
 
 
 @dataclass(frozen=True)
@@ -149,6 +167,7 @@ class Schedule:
         start = first if reported is None else max(first, reported + 1)
         live = self.reached.live and not self.reached.ended
         until = self.limit if live else min(self.limit, last)
+        _check_number(sum((until - start) // grid.step for grid in grids), start, until)
         times = [grid.between(start, until) for grid in grids]
         found = times[0] if len(times) == 1 else np.unique(np.concatenate(times))
         if found.size == 0:

@@ -24,7 +24,14 @@ from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.diagnosing import Diagnosis, by_query
 from headrace.pipeline.faults import reach
-from headrace.pipeline.intake import batch_of, late_rows, taken_in, united
+from headrace.pipeline.intake import (
+    batch_of,
+    late_rows,
+    stepped,
+    taken_in,
+    united,
+    with_leaps,
+)
 from headrace.pipeline.manifest import (
     NOTHING,
     File,
@@ -284,7 +291,7 @@ class Batches:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
         with self._watch.stage("kernel"):
-            results = kernel.step({Iri(iri): each for iri, each in batch.items()})
+            results = stepped(kernel, batch, intake, self.setup.gate)
         kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(
@@ -298,6 +305,8 @@ class Batches:
             static=version,
             schema=self.setup.schema,
         )
+        late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
+        manifest = replace(manifest, streams=with_leaps(intake, late, self.setup.gate))
         return self._after(manifest, kernel, results, intake.rejected)
 
     def _check_order(self, previous: Manifest, panes: Sequence[Pane]) -> None:

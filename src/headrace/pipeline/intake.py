@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -16,10 +18,13 @@ from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUB
 from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
-from headrace.kernel.step import Arrivals
+from headrace.kernel.schedule import JumpError
+from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.pipeline.leaps import follow_leap, line_of, named
 from headrace.pipeline.manifest import StreamState
 from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
+from headrace.rdf.terms import Iri
 
 _MOST_FILES: Final = 64
 """The line numbers of so many files are remembered, of each stream."""
@@ -147,6 +152,74 @@ def _refused(pane: Pane, columns: Columns, gate: Gate) -> Iterator[Rejection]:
         high = int(highs[place])
         reason = gate.reason(int(times[place]), None if high == NEVER else high)
         yield pane.stream, str(reason), int(times[place]), texts.get(place, []), None
+
+
+def with_leaps(
+    intake: Intake, late: Mapping[str, Sequence[int]], gate: Callable[[str], Gate]
+) -> dict[str, StreamState]:
+    """The streams of a batch, with the elements of a replay that are far ahead of the others.
+
+    Args:
+        intake: the batch.
+        late: the positions of late elements, by stream.
+        gate: what is refused, by stream; where the clock decides, nothing is ahead.
+    """
+    streams, left = dict(intake.streams), Counter[tuple[str, str]]()
+    for pane, _ in intake.panes:
+        if pane.piece is not None:
+            left[pane.stream, pane.piece.path] += pane.lines
+    for pane, columns in intake.panes:
+        if gate(pane.stream).now is not None:
+            continue
+        state = streams[pane.stream]
+        line = 0
+        if pane.piece is not None:
+            known = pane.stream, pane.piece.path
+            line = state.lines.get(pane.piece.path, 0) - left[known]
+            left[known] -= pane.lines
+        taken = np.ones(columns.elements.height, np.bool_)
+        taken[list(pane.refused)] = False
+        places = np.flatnonzero(taken)
+        found = follow_leap(
+            state.leap,
+            columns.elements[TIME].to_numpy()[places],
+            pane.before,
+            np.isin(places + pane.first, np.array(late.get(pane.stream, ()), np.int64)),
+            partial(_where, pane, columns.elements[TIME], places.tolist(), line),
+        )
+        streams[pane.stream] = replace(state, leap=found)
+    return streams
+
+
+def stepped(
+    kernel: Kernel, batch: Mapping[str, Arrivals], intake: Intake, gate: Callable[[str], Gate]
+) -> Results:
+    """Let a kernel take a step.
+
+    Raises:
+        DataError: time jumps too far; the elements that may have made it are named.
+    """
+    try:
+        return kernel.step({Iri(iri): each for iri, each in batch.items()})
+    except JumpError as error:
+        states = with_leaps(intake, {}, gate)
+        leaps = {iri: each.leap for iri, each in states.items() if each.leap is not None}
+        raise named(error, leaps) from None
+
+
+def _where(pane: Pane, times: pl.Series, places: Sequence[int], first_line: int, place: int) -> str:
+    """Where an element of a pane stands in its source."""
+    at = places[place]
+    if pane.piece is None:
+        return f"element {at + 1:,} of {pane.partition} from offset {pane.ordinal:,}"
+    path = pane.piece.path
+    try:
+        line = line_of(pane.piece.content(), pane.piece.form, times[at])
+    except DataError:  # the file is gone, and so is the line
+        line = None
+    if line is not None:
+        return f"{path}, line {line + first_line:,}"
+    return path if pane.elements == 1 else f"{path}, element {at + 1:,}"
 
 
 def quads_of(columns: Columns, places: Sequence[int]) -> dict[int, list[str]]:

@@ -14,6 +14,7 @@ from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
+from headrace.pipeline.leaps import Leap
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
 from headrace.pipeline.records import sealed, unsealed
@@ -44,6 +45,7 @@ class StreamState:
         rejected_messages: how many of them could not be taken.
         reason: why the first rejected element was rejected.
         tally: what was counted of its statements; none if an older version has read it so far.
+        leap: the element that is far ahead of those before it, in a replay.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class StreamState:
     rejected_messages: int = 0
     reason: str | None = None
     tally: Tally | None = None
+    leap: Leap | None = None
 
     @property
     def high(self) -> int | None:
@@ -239,8 +242,12 @@ def _stream(parts: dict[str, Any]) -> StreamState:
             "messages": parts["elements"],
             "rejected_messages": parts["rejected"],
         }
-    tally = parts.get("tally")
-    return StreamState(**{**parts, "tally": None if tally is None else tally_from(tally)})
+    tally, leap = parts.get("tally"), parts.get("leap")
+    read = {
+        "tally": None if tally is None else tally_from(tally),
+        "leap": None if leap is None else Leap(**leap),
+    }
+    return StreamState(**{**parts, **read})
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:

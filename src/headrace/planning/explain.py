@@ -13,6 +13,7 @@ from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
 from headrace.algebra.readable import readable, readable_names
 from headrace.algebra.reporting import (
+    DAY,
     Consumption,
     Every,
     OnArrival,
@@ -126,6 +127,8 @@ def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
                 yield from ((f"delay.{stream}", length(delay)) for stream, delay in value)
             case "switched_rules":
                 yield from ((f"rules.{rule}", "on" if on else "off") for rule, on in value)
+            case "max_ahead" if value is None:
+                yield "max_ahead", f"{length(DAY)} in a live run, off in a replay"
             case name if name in _DURATIONS:
                 yield name, length(value)
             case name:

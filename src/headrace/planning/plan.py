@@ -11,6 +11,7 @@ from headrace.algebra.expressions import Exists, Timestamp
 from headrace.algebra.operators import Operator, Service
 from headrace.algebra.query import Ask, Query, Registered
 from headrace.algebra.reporting import (
+    DAY,
     Align,
     Bounds,
     Every,
@@ -132,8 +133,14 @@ class Plan:
         A run may be told anew what to do about overload, by which rules to rewrite and how to
         evaluate, and goes on with what windows hold.
         """
+        # A limit that is not set is a day in a live run; checkpoints know it as that.
+        ahead = DAY if self.semantics.max_ahead is None else self.semantics.max_ahead
         semantics = replace(
-            self.semantics, overload=Keep(), switched_rules=(), strategy=Strategy.AUTO
+            self.semantics,
+            overload=Keep(),
+            switched_rules=(),
+            strategy=Strategy.AUTO,
+            max_ahead=ahead,
         )
         same = replace(self.query, semantics=semantics)
         under = (self.schema,) if self.schema else ()

@@ -4,6 +4,7 @@ An **envelope** has ``"time"``, in milliseconds or ISO 8601, and ``"data"``, a t
 that ``"type"`` says by its media type (N-Quads if it does not); or ``"base64"`` in place of
 ``"data"``. Without either it is a heartbeat. Without a time it is a document like any other, for
 which ``"received"``, in microseconds, is the time of the source: that is what an ingest log adds.
+With ``"received"``, ``"data"`` and ``"problem"`` only, it is what a log could not take of a source.
 Whatever else is in it is passed over.
 
 **JSON-LD** has a member that begins with ``@``. If that is ``@graph``, a member ``"time"`` beside
@@ -95,6 +96,8 @@ class _Lines:
         if not text.strip(_BLANK):
             return
         members = _object(text, limits)
+        if members.keys() == _LOST:
+            raise DataError(str(members["problem"]))
         scope = within(self.outer.scope, str(self.outer.first_byte + start))
         if not members.keys() <= _KNOWN and any(name.startswith("@") for name in members):
             self._add(self._json_ld(members, text, scope, number))
@@ -164,6 +167,8 @@ _ENVELOPE: Final = frozenset({"time", "data", "base64"})
 """One of these makes an object an envelope."""
 _NOTES: Final = {"query", "notes"}
 """The members of a line with notes, which says nothing about the data."""
+_LOST: Final = frozenset({"received", "data", "problem"})
+"""What a log says of what could not be kept."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 

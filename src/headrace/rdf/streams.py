@@ -240,7 +240,7 @@ class _Others:
             return
         elements, problems = _elements(payload, self._manner)
         if not elements and not problems:
-            problems = [_without_statements(payload)]
+            problems = [without_statements(payload.form, _content(payload))]
         self.unread += len(problems) if _is_timed(payload) else not elements
         for problem in problems:
             report(payload.placed(problem), self._on_error)
@@ -287,7 +287,7 @@ def _elements(payload: Payload, manner: Manner) -> tuple[list[Element], list[Dat
             on_error=problems.append,
         )
     )
-    if not quads and (problems or not _is_empty(payload) or not payload.beats):
+    if not quads and (problems or _content(payload) or not payload.beats):
         return [], problems  # what cannot be read, or says nothing, is no heartbeat
     time = payload.time
     if time is None and manner.rule.predicate is None and not quads:
@@ -298,20 +298,20 @@ def _elements(payload: Payload, manner: Manner) -> tuple[list[Element], list[Dat
     return sorted(found, key=lambda each: each.time), problems
 
 
-def _is_empty(payload: Payload) -> bool:
-    return not payload.data.removeprefix(BOM_UTF8).strip()
+def _content(payload: Payload) -> bytes:
+    return payload.data.removeprefix(BOM_UTF8).strip()
 
 
-def _without_statements(payload: Payload) -> DataError:
-    """The problem of a payload that is well-formed and has no statement."""
-    if _is_empty(payload):
+def without_statements(form: Format, data: str | bytes) -> DataError:
+    """The problem of data that are well-formed and have no statement."""
+    if not data.strip():
         return DataError("there is no statement in it: it is empty; leave it out, or fill it")
-    if payload.form is Format.JSON_LD:
+    if form is Format.JSON_LD:
         return DataError(
-            "there is no statement in it: plain JSON has none by itself; put an '@context' into it "
-            'that gives its names IRIs, such as {"@vocab": "http://example.org/"}'
+            "there is no statement in it: JSON has statements only where an '@context' gives its "
+            'names IRIs; put one into the message, such as {"@vocab": "http://example.org/"}'
         )
     return DataError(
-        f"there is no statement in it, although it is well-formed {payload.form.value}; "
+        f"there is no statement in it, although it is well-formed {form.value}; "
         "leave it out, or add a statement"
     )

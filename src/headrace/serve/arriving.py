@@ -9,7 +9,7 @@ from typing import Final
 from headrace.errors import DataError, SettingError
 from headrace.rdf.formats import MEDIA_TYPES, Format, format_of_media_type
 from headrace.rdf.reading import read
-from headrace.rdf.streams import read_stream
+from headrace.rdf.streams import read_stream, without_statements
 from headrace.rdf.terms import Iri
 from headrace.rdf.timed import read_timed
 from headrace.rdf.times import milliseconds
@@ -72,7 +72,9 @@ def form_of(media_type: str | None) -> Format:
     essence = (media_type or "").partition(";")[0].strip().lower()
     try:
         form = _ALSO.get(essence) or format_of_media_type(essence)
-    except SettingError:
+    except SettingError as error:
+        if "json" in essence:
+            raise Problem(415, str(error)) from None
         form = Format.RDF_XML
     if form is Format.RDF_XML:
         raise Problem(
@@ -113,7 +115,7 @@ def arrived(
             errors=[place_of(each) for each in problems[:_MOST_TOLD]],
         )
     if not elements and not beats:
-        raise Problem(400, "there is no statement in it", title="wrong data")
+        raise Problem(400, without_statements(form, data).problem, title="wrong data")
     time = None if at is None else milliseconds(at)
     return Arrived(form.media_type, data, elements, time, key)
 

@@ -1,0 +1,93 @@
+"""Report the sources of a live run that are not there yet, more and more seldom."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from headrace.errors import HeadraceError
+from headrace.pipeline.streams import Declared, files_of
+
+FIRST: Final = 5.0
+"""Seconds before the first report; each further one takes twice as long as the one before."""
+_LONGEST: Final = 600.0
+_LOOK: Final = 0.5
+
+
+@dataclass
+class AbsentSources:
+    """Sources of files that have none yet.
+
+    Attributes:
+        waiting: the stream and the place of each source, with the seconds of its next report and
+            of the wait after it.
+    """
+
+    waiting: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sources: Mapping[str, Sequence[Declared]], now: float) -> AbsentSources:
+        """Begin to wait for the sources that are files, at a moment in seconds."""
+        places = [(iri, each.place) for iri, of in sources.items() for each in of if _is_file(each)]
+        return cls(dict.fromkeys(places, (now + FIRST, 2 * FIRST)))
+
+    def reports(self, now: float) -> Iterator[str]:
+        """Name the sources that are not there although it is time to report them."""
+        for (iri, place), (due, wait) in list(self.waiting.items()):
+            if _is_there(place):
+                del self.waiting[iri, place]
+            elif now >= due:
+                self.waiting[iri, place] = (now + wait, min(2 * wait, _LONGEST))
+                yield f"waiting for '{place}' of stream <{iri}>: {_lack(place)}"
+
+
+def _is_file(source: Declared) -> bool:
+    return source.kind == "file"
+
+
+def _is_there(place: str) -> bool:
+    try:
+        return bool(files_of(place, there=False))
+    except (HeadraceError, OSError):  # the run itself says what is wrong with it
+        return True
+
+
+def _lack(place: str) -> str:
+    if Path(place).is_dir():
+        return "there is no file with RDF in the folder yet"
+    pattern = any(character in place for character in "*?[")
+    return "no file has such a name yet" if pattern else "there is no such file or folder yet"
+
+
+@contextmanager
+def reporting_absent(
+    sources: Mapping[str, Sequence[Declared]],
+    note: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[None]:
+    """Report sources that are not there while a run is under way.
+
+    Args:
+        sources: those of each stream.
+        note: tells the user something.
+        clock: seconds that never go back.
+    """
+    absent, ended = AbsentSources.of(sources, clock()), threading.Event()
+
+    def look() -> None:
+        while absent.waiting and not ended.wait(_LOOK):
+            for text in absent.reports(clock()):
+                note(text)
+
+    thread = threading.Thread(target=look, name="wait for sources", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
