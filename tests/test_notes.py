@@ -302,7 +302,7 @@ def test_followers_are_sent_the_notes_when_they_change(tmp_path: Path) -> None:
                 said = follower.receive_json()
                 if said["type"] == "notes":
                     found.append([each["code"] for each in said["notes"]])
-            assert len(found) <= 2  # not with every window
+            assert len(found) <= 2  # not with each window
         shown = client.get("/status").json()["queries"][0]["notes"]
         assert [each["text"] for each in shown] == [
             f"'{name}' looks for <http://example.org/register>, which is the predicate of no"
