@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -157,6 +158,8 @@ class Voice:
 
 
 _SHOWN: Final = 3
+_LOOK: Final = 0.5
+"""Seconds from one look at the notes of a live run to the next."""
 _GRACE: Final = 5.0
 """A note of a live run is shown once it has been true for so many seconds."""
 
@@ -185,7 +188,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
-        hearing = _Hearing(deployment.layout, voice, watchers, plans, live=not job.once)
+        hearing = _Hearing(deployment.layout, voice, watchers, plans)
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -198,6 +201,9 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             for note in notes(job):
                 voice.note(note)
 
+        if not job.once:  # at the end of any run, the notes are part of the conclusion
+            hearing.notes = batches.diagnose(batches.last(), ended=False)
+            stack.enter_context(_reporting_notes(hearing, voice))
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
         ended = last.final or not stopped
@@ -214,16 +220,13 @@ class _Hearing:
         voice: Voice,
         watchers: Sequence[Watch],
         plans: Sequence[Plan],
-        *,
-        live: bool,
     ) -> None:
         self.at_work = False  # what is told before is of an earlier run
         self.reasons: list[str] = []
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
-        self._reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
+        self.notes: Sequence[Note] = ()
         self._plans = plans
-        self._live = live
         self._layout = layout
         self._voice = voice
         self._watchers = [*watchers, voice.watch]
@@ -235,13 +238,31 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
-        if self._live and not manifest.final:  # at the end, the notes are part of the conclusion
-            self._reporter.update(told.notes)
+        self.notes = told.notes
         self._voice.tell(manifest, told)
         now = told if self.at_work else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
         for watch in self._watchers:
             watch(figures)
+
+
+@contextmanager
+def _reporting_notes(hearing: _Hearing, voice: Voice) -> Iterator[None]:
+    """Report the notes of a live run once they have been true for a while, also if it is idle."""
+    ended = threading.Event()
+    reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
+
+    def report() -> None:
+        while not ended.wait(_LOOK):
+            reporter.update(hearing.notes)
+
+    thread = threading.Thread(target=report, name="report notes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager
