@@ -23,6 +23,7 @@ from headrace.pipeline.manifest import latest
 from headrace.rdf.terms import Iri
 from headrace.testing import static_quads
 from tests.continuous.generators import Case, cases
+from tests.live import live_run
 from tests.serve.clients import CARS, passages, push, register, served, socket, until, with_cars
 from tests.shared import ROOT
 
@@ -280,6 +281,20 @@ def test_results_with_notes_are_read_as_a_stream(tmp_path: Path) -> None:
     assert "<s> has had heartbeats and no elements" in result.stderr
 
 
+def test_a_live_run_says_once_what_is_wrong_while_it_goes_on(tmp_path: Path) -> None:
+    source, log = tmp_path / "s.tnq", tmp_path / "log"
+    source.write_text(LINES)
+    note = "note: 'q1' looks for <x:P>, which is the predicate of no statement in <s>"
+    arguments = (QUERY, "--stream", f"s={source}", "--runner", "inline", "--out", "-")
+    with live_run(log, *arguments) as live:
+        live.until(lambda: note in live.said())
+        with source.open("a") as file:  # more of the same is no news
+            file.write("40000\t<x:a> <x:p> <x:b> .\n")
+        assert live.said().count(note) == 1
+        assert live.stop() == 0
+        assert live.said().count(note) == 2  # and once in the conclusion
+
+
 # -- over HTTP -------------------------------------------------------------------------------------
 
 
@@ -302,7 +317,7 @@ def test_followers_are_sent_the_notes_when_they_change(tmp_path: Path) -> None:
                 said = follower.receive_json()
                 if said["type"] == "notes":
                     found.append([each["code"] for each in said["notes"]])
-            assert len(found) <= 2  # not with every window
+            assert len(found) <= 2  # not with each window
         shown = client.get("/status").json()["queries"][0]["notes"]
         assert [each["text"] for each in shown] == [
             f"'{name}' looks for <http://example.org/register>, which is the predicate of no"

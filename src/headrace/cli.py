@@ -308,7 +308,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         shared = "-" in job.outs and sys.stdout.isatty()
         with displaying(live=not once, quiet=quiet, shared=shared) as display:
             voice = Voice(
-                display.note,
+                lambda text: display.say(f"note: {text}"),
                 written,
                 watch=display.show,
                 phase=display.phase,

@@ -166,6 +166,8 @@ class Voice:
     report: Callable[[Note], object] = lambda _note: None
 
 
+_LOOK: Final = 0.5
+"""Seconds from one look at the notes of a live run to the next."""
 _GRACE: Final = 5.0
 """A note of a live run is shown once it has been true for so many seconds."""
 
@@ -194,7 +196,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         )
         watchers = stack.enter_context(measuring(job.metrics, voice.note))
         plans = () if job.once else engine.plans()  # only a live run has to keep up
-        hearing = _Hearing(deployment.layout, voice, watchers, plans, live=not job.once)
+        hearing = _Hearing(deployment.layout, voice, watchers, plans)
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
@@ -209,6 +211,9 @@ def run_job(job: Job, voice: Voice) -> Outcome:
             for note in notes(job):
                 voice.note(note)
 
+        if not job.once:  # at the end of any run, the notes are part of the conclusion
+            hearing.notes = batches.diagnose(batches.last(), ended=False)
+            stack.enter_context(_reporting_notes(hearing, voice))
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
         acceptance.take_manifest(last)
@@ -228,16 +233,13 @@ class _Hearing:
         voice: Voice,
         watchers: Sequence[Watch],
         plans: Sequence[Plan],
-        *,
-        live: bool,
     ) -> None:
         self.acceptance: Acceptance | None = None  # what is told before is of an earlier run
         self.stop: Callable[[], None] | None = None
         self._paces = Paces()
         self._alerts = Alerts(voice.note)
-        self._reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
+        self.notes: Sequence[Note] = ()
         self._plans = plans
-        self._live = live
         self._layout = layout
         self._voice = voice
         self._watchers = [*watchers, voice.watch]
@@ -249,8 +251,7 @@ class _Hearing:
         for warning in self._paces.changes(self._plans, paces):
             self._voice.note(warning)
         self._alerts.hear(told.contracts)
-        if self._live and not manifest.final:  # at the end, the notes are part of the conclusion
-            self._reporter.update(told.notes)
+        self.notes = told.notes
         self._voice.tell(manifest, told)
         now = told if self.acceptance else replace(told, spent={}, rerouted={})
         figures = figures_of(self._layout, manifest, now)
@@ -264,6 +265,25 @@ class _Hearing:
         if self.stop is not None and any(acceptance.exceeded(ended=False)):
             # Not here: the runner waits for the batch that has just called.
             threading.Thread(target=self.stop, name="end the run", daemon=True).start()
+
+
+@contextmanager
+def _reporting_notes(hearing: _Hearing, voice: Voice) -> Iterator[None]:
+    """Report the notes of a live run once they have been true for a while, also if it is idle."""
+    ended = threading.Event()
+    reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
+
+    def report() -> None:
+        while not ended.wait(_LOOK):
+            reporter.update(hearing.notes)
+
+    thread = threading.Thread(target=report, name="report notes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

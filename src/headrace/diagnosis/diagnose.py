@@ -104,7 +104,8 @@ class _Diagnosis:
         text = f"{name} {what}: nothing was read{sources}; {remedy}"
         if not stream.sources:
             text = f"{name} {what}: {remedy}"
-        return Note(Code.NO_ELEMENTS, Severity.WARNING, text, subject=subject, **place)
+        severity = Severity.WARNING if ended else Severity.INFO
+        return Note(Code.NO_ELEMENTS, severity, text, subject=subject, **place)
 
     def _waits(self, query: QueryFacts, stream: StreamFacts) -> bool:
         """Whether a query waits for a stream while others of its streams go on."""

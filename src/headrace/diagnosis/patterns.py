@@ -383,6 +383,8 @@ def can_make(maker: Plan, stream: str, probe: Probe) -> bool | None:
 
 def made_predicates(maker: Plan, stream: str) -> frozenset[str] | None:
     """The predicates that a query can put into the stream that it makes; None if unknown."""
+    if maker.schema or maker.semantics.assert_quoted:  # others may follow from what it makes
+        return None
     match maker.query.form:
         case Select(variables):
             return frozenset(f"{stream}#{each.name}" for each in variables)

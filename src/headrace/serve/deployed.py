@@ -104,7 +104,6 @@ class Deployed:
         place: Place,
         catalogue: Catalogue,
         prune: Callable[[Needed], None],
-        wake: Callable[[set[str]], None] = lambda _names: None,
     ) -> None:
         """Make ready.
 
@@ -113,7 +112,6 @@ class Deployed:
             place: where things are kept.
             catalogue: what to run.
             prune: told after each batch how to ask which files of logs may still be read.
-            wake: called with the names of queries about which there are other notes than before.
 
         Raises:
             HeadraceError: the deployment cannot be opened, or is in use.
@@ -127,7 +125,6 @@ class Deployed:
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
         self._prune = prune
-        self._wake_followers = wake
         self._deployment: Deployment = open_deployment(place.deployment)
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._guard = threading.Lock()
@@ -353,10 +350,8 @@ class Deployed:
 
     def _hear(self, manifest: Manifest, told: Told) -> None:
         layout = self._deployment.layout
-        before, noted = self.figures.rerouted, self.figures.notes
+        before = self.figures.rerouted
         self.figures = figures_of(layout, manifest, told)
-        if {note.key for note in noted} != {note.key for note in told.notes}:
-            self._wake_followers(set(self.parsed))
         self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):

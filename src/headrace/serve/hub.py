@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from headrace.algebra.query import Ask, Registered
+from headrace.diagnosis import Note, NoteReporter
 from headrace.errors import HeadraceError, SettingError
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
@@ -28,6 +29,8 @@ from headrace.stream import present
 
 T = TypeVar("T")
 _BEAT_SECONDS: Final = 0.5
+_NOTE_SECONDS: Final = 5.0
+"""Followers are sent a note once it has been true for so long."""
 _WRITERS: Final = 4
 
 
@@ -48,17 +51,13 @@ class Hub:
         self.inlets: dict[str, Inlet] = {}
         self.answered: Counter[int] = Counter()
         # Who has the deployment has all of it: another server at the same place ends here.
-        self.following = Following(settings.limits.subscribers)
-        self.deployed = Deployed(
-            settings,
-            self.place,
-            Catalogue(self.place.catalogue),
-            self._prune,
-            self.following.wake,
-        )
+        self.deployed = Deployed(settings, self.place, Catalogue(self.place.catalogue), self._prune)
         self.catalogue = self.deployed.catalogue
         self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
         self.deployed.engine.static.add(self.static.all_quads())
+        self.following = Following(self.limits.subscribers)
+        self._standing: list[Note] = []
+        self._reporter = NoteReporter(self._stand, time.monotonic, _NOTE_SECONDS)
         self.retained = Retained(
             self.place.results,
             self.limits,
@@ -105,6 +104,7 @@ class Hub:
         """Let time go on in streams that go by arrival, so that their windows close."""
         while True:
             await asyncio.sleep(_BEAT_SECONDS)
+            self._look_at_notes()
             for inlet in list(self.inlets.values()):
                 read = self.deployed.readers.get(inlet.entry.iri)
                 if inlet.entry.time == ARRIVAL and read:
@@ -112,6 +112,18 @@ class Hub:
                         await inlet.beat()
                     except (HeadraceError, Problem):  # the log is full: there is enough to read
                         continue
+
+    def _look_at_notes(self) -> None:
+        """Send followers the notes that have been true for a while, and those no longer true."""
+        notes = self.deployed.figures.notes
+        known, keys = self._standing, {note.key for note in notes}
+        self._standing = [note for note in known if note.key in keys]
+        self._reporter.update(notes)
+        if self._standing != known:
+            self.following.wake(set(self.catalogue.queries))
+
+    def _stand(self, note: Note) -> None:
+        self._standing.append(note)
 
     def _prune(self, is_needed: Needed) -> None:
         for inlet in list(self.inlets.values()):
@@ -340,9 +352,16 @@ class Hub:
 
     def notes(self, name: str) -> list[dict[str, str]]:
         """Why a query gives no rows, and what else should be known about it and its streams."""
+        return self._shown(name, self.deployed.figures.notes)
+
+    def _shown(self, name: str, notes: Sequence[Note]) -> list[dict[str, str]]:
         iris = [iri for iri, names in self.deployed.readers.items() if name in names]
-        notes = self.deployed.figures.notes
         return [note.as_json() for note in notes if note.concerns(name, iris)]
+
+    def standing_notes(self, name: str) -> list[dict[str, str]]:
+        """Those of the notes about a query that have been true for a while."""
+        standing = {note.key for note in self._standing}
+        return self._shown(name, [n for n in self.deployed.figures.notes if n.key in standing])
 
     def stream_notes(self, iri: str) -> list[dict[str, str]]:
         """What should be known about a stream."""

@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from headrace.algebra.query import Ask, Select
-from headrace.diagnosis import Severity
 from headrace.dialects import Parsed
 from headrace.rdf.terms import Quad
 from headrace.results.formats import ResultFormat, format_of_media_type
@@ -167,12 +166,8 @@ class NoteNews:
         self._sent: list[tuple[str, str | None, str | None]] = []
 
     def changed(self) -> list[dict[str, str]] | None:
-        """The notes that are true now, if they are others; counts in texts do not matter.
-
-        Those that are for information only are shown with the query, and not sent.
-        """
-        notes = self._hub.notes(self._query)
-        notes = [each for each in notes if each["severity"] != Severity.INFO]
+        """The notes that are true now, if they are others; counts in texts do not matter."""
+        notes = self._hub.standing_notes(self._query)
         keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
         if keys == self._sent:
             return None
