@@ -150,12 +150,15 @@ class Budget:
         within: how long an evaluation may wait for it, in microseconds.
         policy: which mappings of the local view are refreshed first.
         requests: how many of them may be refreshed in one evaluation.
+        rate: how many requests may be sent in a second between evaluations; none are otherwise.
     """
 
     accuracy: float | None = None
     within: int | None = None
     policy: str | None = None
     requests: int | None = None
+    # Not in the text by which checkpoints know queries: a view goes on with another rate.
+    rate: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,12 @@ _CONTRACTS: Final[tuple[tuple[str, str, str, Callable[[Contracted], float]], ...
         lambda c: c.accuracy,
     ),
     (
+        "headrace_service_completeness",
+        "gauge",
+        "The estimated share of the expected rows that the last answer from local views has.",
+        lambda c: c.completeness,
+    ),
+    (
         "headrace_service_alert",
         "gauge",
         "1 while a contract with an endpoint is not met.",
