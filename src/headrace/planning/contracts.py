@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headrace.algebra.expressions import Exists, TriplePattern, Variable
+from headrace.algebra.expressions import Exists, Expression, Operation, TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
     Budget,
+    Filter,
     Group,
     Join,
     LeftJoin,
@@ -23,7 +24,7 @@ from headrace.algebra.operators import (
 from headrace.algebra.reporting import Every, OnClose, Report
 from headrace.algebra.scope import certain, mentioned
 from headrace.algebra.substitution import is_plain
-from headrace.algebra.walk import everywhere, expressions, inputs, parts, within
+from headrace.algebra.walk import arguments, everywhere, expressions, inputs, parts, within
 from headrace.algebra.windows import TimeWindow, WindowDeclaration
 from headrace.errors import SettingError, Source, UnsupportedError
 from headrace.freshness.policies import Policy, Sliding
@@ -257,11 +258,23 @@ def _sites_in_exists(operator: Operator, site: _Site) -> Iterator[_Site]:
         case _:
             outer = next(iter(inputs(operator)), operator)
     for each in expressions(operator):
-        for test in parts(each):
-            if isinstance(test, Exists):
-                removes = site.removes != test.negated
-                inside = replace(site, beside=None, outer=outer, removes=removes)
-                yield from _sites(test.pattern, inside)
+        for test, negated in _tests(each):
+            # What a mapping decides without removing a row is wrong, and none is missing.
+            removes = site.removes != negated if isinstance(operator, Filter) else True
+            inside = replace(site, beside=None, outer=outer, removes=removes)
+            yield from _sites(test.pattern, inside)
+
+
+def _tests(expression: Expression, negated: bool = False) -> Iterator[tuple[Exists, bool]]:
+    """Each EXISTS in an expression, and whether the expression is true where it is not."""
+    match expression:
+        case Exists():
+            yield expression, negated != expression.negated
+        case Operation("!", (inner,)):
+            yield from _tests(inner, not negated)
+        case _:
+            for each in arguments(expression):
+                yield from _tests(each, negated)
 
 
 def _contract(
