@@ -31,6 +31,7 @@ export interface Alert {
   at: number;
   problem: string | null;
   accuracy: number;
+  completeness: number;
 }
 
 export interface Query {

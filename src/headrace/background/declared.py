@@ -28,7 +28,8 @@ def changes_of(*files: Path | str) -> Mapping[Term, float]:
     """Seconds between changes of each key that some files declare; later files override earlier.
 
     A file of comma or tab separated values has a key and a time in each line: an IRI, or a term as
-    N-Triples has it, and seconds or a duration such as PT10M. A file of RDF has statements whose
+    N-Triples has it (whose quotes are doubled in a .csv), and seconds or a duration such as PT10M.
+    A file of RDF has statements whose
     subject is the key, with dcterms:accrualPeriodicity or dady:dynamics.
 
     Raises:
@@ -57,8 +58,11 @@ def changes_of(*files: Path | str) -> Mapping[Term, float]:
 def _of_table(path: Path, separator: str) -> dict[Term, float]:
     found: dict[Term, float] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.reader(file, delimiter=separator), start=1):
-            if not row or (number == 1 and tuple(map(str.lower, row)) == _HEADER):
+        # In tab separated values terms are as N-Triples has them, with their quotes.
+        tabs = (line.rstrip("\r\n").split("\t") for line in file)
+        lines = tabs if separator == "\t" else csv.reader(file)
+        for number, row in enumerate(lines, start=1):
+            if not any(row) or (number == 1 and tuple(map(str.lower, row)) == _HEADER):
                 continue
             place = f"{path}, line {number}"
             if len(row) != len(_HEADER):

@@ -94,6 +94,7 @@ class Pacing:
         8
         """
         if left <= 0:
+            self.starved += 1
             return 0
         if self.mean is None:
             return lanes * self.batch
