@@ -29,7 +29,8 @@ JSON = "application/sparql-results+json"
 def serve(pipe: Connection, delay: float) -> None:
     """Answer queries until the other side hangs up; tell how many there were when asked."""
     store, lock, seen = ox.Store(), Lock(), [0]
-    text = "".join(f"<u:{user}> <p:followers> {user} .\n" for user in range(USERS))
+    text = "".join(f"<u:{user}> <p:followers> {user} .\n" for user in range(USERS + 1))
+    # One more than there are users: of a round number of rows views ask whether it is a limit.
     store.load(text.encode(), ox.RdfFormat.TURTLE)
 
     class Handler(BaseHTTPRequestHandler):

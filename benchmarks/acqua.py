@@ -15,7 +15,8 @@ Accuracy is the share of an evaluation's rows whose count is the endpoint's; a r
 its evaluations. Variants: each count has a phase of its own, at random; changes come by chance
 (Poisson). How rates are learned that drift is seen over twelve hours, after the first three of
 which the times between changes are dealt anew. How long evaluations take is seen beside an endpoint
-on loopback that takes 5, 50 and 500 milliseconds for each request (_endpoint.py).
+on loopback that takes 5, 50 and 500 milliseconds for each request (_endpoint.py). The part
+`engine` runs the same replays through the engine over HTTP (_local_views.py).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,9 @@ from headrace.freshness.election import Oracle, elected
 from headrace.freshness.policies import Proposer, Ranker, Sliding
 from headrace.freshness.rates import Learning
 from headrace.freshness.view import LocalView
+
+if TYPE_CHECKING:
+    from _local_views import Measured
 
 USERS: Final = 400
 MINUTE: Final = 60
@@ -56,6 +60,18 @@ REFRESHES: Final = 20
 TIMED: Final = 200
 SHOWN: Final = ["WST", "WSJ-RND", "WSJ-LRU", "WSJ-WBM", "WSJ-WBM*"]
 NEVER: Final = -1
+ENGINE_SEEDS: Final = 5
+ENGINE_EVALUATIONS: Final = 60
+SIMULATED: Final = {
+    "WST": "WST",
+    "GNR": "GNR-LRU",
+    "RND": "WSJ-RND",
+    "LRU": "WSJ-LRU",
+    "WBM": "WSJ-WBM",
+}
+"""The policies as the simulation calls them; what needs an oracle cannot be run by an engine."""
+CLAIMS: Final = (("WST-0", "GNR"), ("GNR", "LRU"), ("RND", "WBM"), ("LRU", "WBM"))
+"""The paper's orders, lower first."""
 
 PERIODIC, PHASES, POISSON, DRIFT = "periodic", "random phases", "Poisson", "drift"
 DRIFTING: Final = 4 * EVALUATIONS
@@ -100,6 +116,7 @@ class World:
         entered: at each evaluation, when each user was mentioned last in the window, or NEVER.
         versions: at each evaluation, how often each count has changed.
         following: at each evaluation, when each count changes next.
+        mentions: when users are mentioned, in seconds, and who.
     """
 
     seed: int
@@ -107,6 +124,7 @@ class World:
     entered: Ints
     versions: Ints
     following: Ints
+    mentions: tuple[Ints, Ints]
 
 
 @cache
@@ -129,7 +147,8 @@ def world(seed: int, process: str = PERIODIC) -> World:
     places = [np.searchsorted(each, closes, side="right") for each in changes]
     versions = np.stack(places, axis=1)
     following = np.stack([each[at] for each, at in zip(changes, places, strict=True)], axis=1)
-    return World(seed, intervals, entered, versions.astype(np.int64), following)
+    mentions = times.astype(np.int64), users.astype(np.int64)
+    return World(seed, intervals, entered, versions.astype(np.int64), following, mentions)
 
 
 def _changes(
@@ -462,12 +481,107 @@ def bounds(_seeds: range) -> dict[str, Any]:
     return {"latency": found}
 
 
+def engine(seeds: range) -> dict[str, Any]:
+    """The same replays through the engine over HTTP, beside the simulation of the same policies.
+
+    It has fewer seeds and evaluations, because each takes seconds: at most the first five seeds,
+    and an hour of the stream.
+    """
+    from _local_views import Interval, through_the_engine  # noqa: PLC0415 - it needs an engine
+
+    chosen = list(seeds)[:ENGINE_SEEDS]
+    policies = ("LRU", "RND", "GNR", "WBM")
+    contracts = {
+        f"{policy}-{budget}": f"[POLICY {policy} BUDGET {budget}]"
+        for policy in policies
+        for budget in BUDGETS
+    } | {"WST-0": "[BUDGET 0]"}
+    found: dict[str, Any] = {}
+    for process in (PERIODIC, POISSON):
+        measured = [
+            through_the_engine(
+                world(seed, process), contracts, WINDOW.width, evaluations=ENGINE_EVALUATIONS
+            )
+            for seed in chosen
+        ]
+        seeds_said = f"{len(chosen)} seeds, {ENGINE_EVALUATIONS} evaluations"
+        print(f"through the engine, {process}: {seeds_said}; mean and 95 % interval")
+        print("query   accuracy       simulated      error of estimate  requests  most")
+        for name in contracts:
+            some = [each[name] for each in measured]
+            policy, _, budget = name.partition("-")
+            simulated = [
+                run(seed, SIMULATED[policy], int(budget), process).accuracy[:ENGINE_EVALUATIONS]
+                for seed in chosen
+            ]
+            accuracy = Interval.of([each.mean for each in some])
+            beside = Interval.of([float(each.mean()) for each in simulated])
+            error = Interval.of([each.error(0) for each in some])
+            requests, most = fmean(each.requests for each in some), max(each.most for each in some)
+            assert most <= int(budget), "the endpoint was asked for more than the budget"
+            print(f"{name:6}  {accuracy}  {beside}  {error}      {requests:8.0f}  {most:4}")
+            found[f"{process} {name}"] = {
+                "accuracy": asdict(accuracy),
+                "simulated": asdict(beside),
+                "error": asdict(error),
+                "requests": requests,
+                "most": most,
+            }
+        found |= _orders(process, measured)
+    return {"engine": found} | _missing(chosen)
+
+
+def _orders(process: str, measured: Sequence[dict[str, Measured]]) -> dict[str, str]:
+    """Whether the paper's orders hold: by the interval of the differences, seed by seed."""
+    from _local_views import Interval  # noqa: PLC0415 - it needs an engine
+
+    found: dict[str, str] = {}
+    for lower, higher in CLAIMS:
+        for budget in BUDGETS:
+            low = lower if lower == "WST-0" else f"{lower}-{budget}"
+            gap = Interval.of(
+                [each[f"{higher}-{budget}"].mean - each[low].mean for each in measured]
+            )
+            said = "yes" if gap.mean > gap.half else "no" if -gap.mean > gap.half else "open"
+            claim = f"{lower.partition('-')[0]} < {higher} at {budget}"
+            print(f"{said:4}  {claim}: by {gap}")
+            found[f"{process} {claim}"] = said
+    return found
+
+
+def _missing(seeds: Sequence[int]) -> dict[str, Any]:
+    """How far estimates are right where views are filled by windows, so that rows are missing."""
+    from _local_views import Interval, through_the_engine  # noqa: PLC0415 - it needs an engine
+
+    contracts = {f"WBM-{budget}": f"[POLICY WBM BUDGET {budget}]" for budget in BUDGETS}
+    runs = [
+        through_the_engine(
+            world(seed), contracts, WINDOW.width, fill="window", evaluations=ENGINE_EVALUATIONS
+        )
+        for seed in seeds
+    ]
+    print("filled by windows: true completeness and accuracy, and the errors of their estimates")
+    found = {}
+    for name in contracts:
+        some = [run[name] for run in runs]
+        row = {
+            "completeness": Interval.of([fmean(each.completeness) for each in some]),
+            "error of completeness": Interval.of([each.error(1) for each in some]),
+            "accuracy": Interval.of([each.mean for each in some]),
+            "error of accuracy": Interval.of([each.error(0) for each in some]),
+        }
+        print(f"{name:7}  " + "  ".join(f"{key} {value}" for key, value in row.items()))
+        found[name] = {key: asdict(value) for key, value in row.items()}
+    return {"missing": found}
+
+
 PARTS: Final[dict[str, Part]] = {
     "tables": tables,
     "variants": variants,
     "requests": requests,
     "drift": drift,
     "latency": bounds,
+    "engine": engine,
 }
 
 

@@ -95,7 +95,8 @@ def show(evaluation: Evaluation) -> None:
         for sector, crew, p in evaluation.rows
     ]
     text = "; ".join(calls).replace("http://example.org/", "") or "all well"
-    print(f"{evaluation.at // 1_000_000:3} s  {text}  [{evaluation.accuracy:.0%} accurate]")
+    quality = f"{evaluation.accuracy:.0%} accurate, {evaluation.completeness:.0%} complete"
+    print(f"{evaluation.at // 1_000_000:3} s  {text}  [{quality}]")
 
 
 def main() -> None:

@@ -53,7 +53,8 @@ def main() -> None:
         f"SERVICE <{iri}> [ACCURACY 0.7 BUDGET 2] {{ ?user <http://e/followers> ?n }} }}"
     ).on_result(
         lambda each: print(
-            f"{each.at // 1_000_000:3} s  {len(each.rows)} rows, about {each.accuracy:.0%} right"
+            f"{each.at // 1_000_000:3} s  {len(each.rows)} rows, "
+            f"about {each.accuracy:.0%} right and {each.completeness:.0%} of all"
         )
     )
     for second in range(1, 13):

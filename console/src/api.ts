@@ -32,6 +32,7 @@ export interface Alert {
   at: number;
   problem: string | null;
   accuracy: number;
+  completeness: number;
 }
 
 /** Why a query gives no rows, or what else should be known about it. */

@@ -13,6 +13,7 @@ interface WindowEvent {
   skipped?: boolean;
   truncated?: unknown;
   accuracy?: number;
+  completeness?: number;
 }
 
 /** What a view is told. */
@@ -84,12 +85,13 @@ export class ResultsFeed {
   }
 }
 
-function remarks({ error, skipped, truncated, accuracy }: WindowEvent): string[] {
+function remarks({ error, skipped, truncated, accuracy, completeness }: WindowEvent): string[] {
   return [
     error ? `failed: ${error}` : "",
     skipped ? "skipped under load" : "",
     truncated ? "cut short: there are more rows than the server sends" : "",
     accuracy === undefined ? "" : `estimated accuracy ${number(accuracy)}`,
+    completeness === undefined ? "" : `estimated completeness ${number(completeness)}`,
   ].filter(Boolean);
 }
 

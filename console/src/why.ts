@@ -17,7 +17,7 @@ export function reason(query: Query, status: Status): Reason {
   if (query.state === "paused") return { tone: "wait", text: "It is paused.", advice: "Resume it: it sees what comes from then on." };
   if (status.problem) return { tone: "bad", text: status.problem, advice: "The server cannot go on before this is mended." };
   const alert = query.alerts[0];
-  if (alert) return { tone: "bad", text: `It cannot keep its contract with ${alert.endpoint}: ${alert.problem ?? "it is broken"}.`, advice: `Its answers go on, estimated to be ${Math.round(100 * alert.accuracy)} % accurate.` };
+  if (alert) return { tone: "bad", text: `It cannot keep its contract with ${alert.endpoint}: ${alert.problem ?? "it is broken"}.`, advice: `Its answers go on, estimated to be ${Math.round(100 * alert.accuracy)} % accurate and ${Math.round(100 * alert.completeness)} % complete.` };
   const note = query.notes[0];
   if (note) return { tone: note.severity === "error" ? "bad" : "wait", text: sentence(note.text), advice: "" };
   const streams = query.streams.map((iri) => status.streams.find((stream) => stream.iri === iri));

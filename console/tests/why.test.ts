@@ -20,7 +20,7 @@ test("each reason for silence has its words", () => {
   assert.match(said({ rows: 0 }).text, /nothing in them matched/);
   assert.match(said({}, { rate: 0, lag: 120 }).text, /quiet for 2 min/);
   assert.match(said({ overloaded: true }).text, /cannot keep up/);
-  const alert = { endpoint: "http://e.x/sparql", at: 1, problem: "it does not answer", accuracy: 0.5 };
+  const alert = { endpoint: "http://e.x/sparql", at: 1, problem: "it does not answer", accuracy: 0.5, completeness: 0.25 };
   assert.match(said({ alerts: [alert] }).text, /contract with http:\/\/e\.x\/sparql: it does not answer/);
-  assert.match(said({ alerts: [alert] }).advice, /50 % accurate/);
+  assert.match(said({ alerts: [alert] }).advice, /50 % accurate and 25 % complete/);
 });

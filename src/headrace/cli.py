@@ -62,6 +62,16 @@ ServicePrivate = Annotated[
 ServiceDescription = Annotated[
     list[Path] | None, typer.Option(metavar="FILE", help="How often endpoints change, in VoID.")
 ]
+ServiceChanges = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="How often single keys of views change: .csv, .tsv or RDF."),
+]
+ServiceChangesBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IRI", help="The property of endpoints that says how often a key changes."
+    ),
+]
 Schema = Annotated[
     list[str] | None,
     typer.Option("--schema", metavar="[IRI=]FILE", help="A schema, by its name; repeatable."),
@@ -261,6 +271,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     service_allow: ServiceAllow = None,
     service_private: ServicePrivate = None,
     service_description: ServiceDescription = None,
+    service_changes: ServiceChanges = None,
+    service_changes_by: ServiceChangesBy = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
     ] = None,
@@ -284,7 +296,13 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             streams_of(stream or []),
             [named_file(each) for each in static or []],
             settings_of(settings or []),
-            services_of(service_allow, service_private, service_description),
+            services_of(
+                service_allow,
+                service_private,
+                service_description,
+                service_changes,
+                service_changes_by,
+            ),
             timeout,
             out or ["-"],
             late,

@@ -48,16 +48,23 @@ def named_file(text: str) -> tuple[str | None, Path]:
 
 
 def services_of(
-    allow: list[str] | None, private: list[str] | None, descriptions: list[Path] | None = None
+    allow: list[str] | None,
+    private: list[str] | None,
+    descriptions: list[Path] | None = None,
+    changes: list[Path] | None = None,
+    changes_by: str | None = None,
 ) -> ServiceConfig:
-    """Which endpoints SERVICE may ask, and what is declared of them."""
+    """Configure which endpoints SERVICE may ask, and what is declared of them."""
     from headrace.background.config import ServiceConfig  # noqa: PLC0415 - it takes time to load
+    from headrace.background.declared import changes_of  # noqa: PLC0415 - likewise
     from headrace.background.descriptions import described  # noqa: PLC0415 - likewise
 
     return ServiceConfig(
         allow=tuple(allow or ()),
         private=tuple(private or ()),
         described=described(*(descriptions or ())),
+        each=changes_of(*(changes or ())),
+        changes_by=changes_by,
     )
 
 

@@ -169,6 +169,7 @@ budgets = st.builds(
     st.one_of(st.none(), st.integers(0, 10**9)),
     st.sampled_from([None, "WBM", "LRU"]),
     st.one_of(st.none(), st.integers(0, 9)),
+    st.one_of(st.none(), st.floats(0.125, 8)),
 )
 rows = st.lists(st.one_of(st.none(), terms), min_size=2, max_size=2).map(tuple)
 values = st.builds(

@@ -102,6 +102,7 @@ class Run:
     partitions: int = 1
     batch: int = 2
     once: bool = True
+    settings: Sequence[str] = ()
 
     @property
     def arguments(self) -> list[str]:
@@ -113,6 +114,7 @@ class Run:
             *("--schema", str(inputs / "schema.ttl"), "--checkpoint", str(self.checkpoint)),
             *("--service-allow", self.endpoint.iri, "--service-private", "127.0.0.1"),
             *(["--once"] if self.once else []),
+            *(part for each in self.settings for part in ("--set", each)),
         ]
 
     @property
@@ -150,6 +152,12 @@ class Run:
 
 def lines_of(written: bytes) -> list[dict[str, object]]:
     return [json.loads(line) for line in written.splitlines()]
+
+
+def users_of(written: bytes) -> list[str]:
+    """When each row was reported, and of whom."""
+    rows = [(each["at"], each["row"]) for each in lines_of(written)]
+    return [f"{at} {json.dumps(row['u'] if isinstance(row, dict) else None)}" for at, row in rows]
 
 
 # -- the same answers everywhere ------------------------------------------------------------------
@@ -255,7 +263,46 @@ def test_a_killed_run_goes_on_with_the_view_as_it_was(streams: Path, runner: str
         assert asked_for <= len(server.seen) <= asked_for + kills * budget * evaluations
 
 
-def _slow() -> Counts:
+@pytest.mark.slow
+def test_what_was_asked_between_evaluations_is_never_asked_anew_for_a_committed_batch(
+    streams: Path,
+) -> None:
+    """Counts say how often they were asked for: another reply would be another answer."""
+    with serving() as server:
+        server.always = _slow(told=True)
+        text = text_of(server, "some", "[WITHIN 40ms BUDGET 4 POLICY LRU]")
+        rate = ("service.rate=100",)
+        run = Run(streams, streams / "killed", server, [text], batch=1, settings=rate).prepared()
+        seen: list[bytes] = []
+        for batch in (2, 5, 8):
+            process = run.started()
+            while process.poll() is None and run.committed < batch:
+                time.sleep(0.01)
+            assert process.poll() is None, process.communicate()[1]
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            written = run.written()
+            seen.append(written[: written.rfind(b"\n") + 1])
+        _, said = run.started().communicate(timeout=LONGEST)
+        assert "Traceback" not in said
+    whole = run.written()
+    for part in seen:
+        assert part
+        assert whole.startswith(part), "what was published stays as it was"
+    with serving() as server:
+        server.always = Counts(told=False)
+        plain = Run(streams, streams / "plain", server, [text_of(server, "some", "")]).done()
+    found, expected = Counter(users_of(whole)), Counter(users_of(plain))
+    late = {each for each in found if each.endswith("null")}  # before the view was filled
+    assert found.total() > 50
+    assert all(found[each] <= expected[each] for each in found.keys() - late), "none twice"
+    assert {each["at"] for each in lines_of(whole)} == {each["at"] for each in lines_of(plain)}
+    counts = {json.dumps(each["row"]) for each in lines_of(whole)}
+    refreshed = [each for each in counts if re.search(r"\"\d*0[1-9]\"|0[1-9]\b", each)]
+    assert refreshed, "some were refreshed, which takes longer than an evaluation may"
+
+
+def _slow(*, told: bool = False) -> Counts:
     """So slow that a process is killed in the middle of something."""
 
     class Slow(Counts):
@@ -263,7 +310,7 @@ def _slow() -> Counts:
             time.sleep(0.05)
             return super().__call__(handler)
 
-    return Slow(told=False)
+    return Slow(told)
 
 
 # -- an endpoint that dies ------------------------------------------------------------------------

@@ -203,13 +203,14 @@ def test_an_answer_that_is_too_large_leaves_the_view_to_windows(
         ("?u <p:m> ?e SERVICE ?e [BUDGET 1] { ?u <p:n> ?n }", "endpoint as an IRI"),
         ("?u <p:m> ?x SERVICE <http://e/> [BUDGET 1] { ?a <p:n> ?n }", "needs a variable"),
         ("SERVICE <http://e/> [BUDGET 1] { ?a <p:n> ?n }", "needs a variable"),
-        ("?u <p:m> ?x MINUS { SERVICE <http://e/> [BUDGET 1] { ?u <p:n> ?n } }", "needs a vari"),
+        ("?u <p:m> ?x MINUS { SERVICE <http://e/> [BUDGET 1] { ?a <p:n> ?n } }", "needs a vari"),
         (
             "?u <p:m> ?x OPTIONAL { ?x <p:y> ?k } SERVICE <http://e/> [BUDGET 1] { ?k <p:n> ?n }",
             "needs a variable",
         ),
         (
-            "?u <p:m> ?x FILTER EXISTS { ?u <p:o> ?o SERVICE <http://e/> [BUDGET 1] {?u <p:n> 1} }",
+            "?u <p:m> ?x FILTER EXISTS "
+            "{ ?u <p:o> ?o SERVICE <http://e/> [BUDGET 1] { ?u <p:n> 1 OPTIONAL { ?x ?y ?z } } }",
             "inside EXISTS",
         ),
     ],

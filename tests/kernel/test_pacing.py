@@ -14,7 +14,7 @@ from headrace.algebra.operators import Service
 from headrace.algebra.scope import possible
 from headrace.dialects import parse
 from headrace.kernel.columns import INSTANT
-from headrace.kernel.fetching import Filling, Habits, Reply
+from headrace.kernel.fetching import Filling, Habits, Replies, Reply
 from headrace.kernel.needed import Moment
 from headrace.kernel.pacing import Pacing
 from headrace.kernel.remote import Remote
@@ -86,6 +86,26 @@ class Slow:
             self.block,
             None if all(here) else "it did not answer in time",
         )
+
+    def declared(self, keys: pl.DataFrame) -> npt.NDArray[np.int64]:
+        return np.zeros(keys.height, np.int64)
+
+    def durations(self, ids: pl.Series) -> npt.NDArray[np.int64]:
+        return np.zeros(ids.len(), np.int64)
+
+    def ask_ahead(
+        self,
+        _service: Service,
+        _keys: tuple[Variable, ...],
+        _asked: pl.DataFrame,
+        _rate: float,
+        _scope: str,
+        _now: int,
+    ) -> None:
+        raise AssertionError("no rate is declared")
+
+    def replies(self, _service: Service, _keys: tuple[Variable, ...], _scope: str) -> Replies:
+        raise AssertionError("no rate is declared")
 
     def _rows(self, service: Service, users: list[int]) -> pl.DataFrame:
         [value] = [each.name for each in possible(service.input) if each.name != "u"]

@@ -117,7 +117,8 @@ def test_a_service_with_a_budget_is_a_contract() -> None:
         ("{ ?a ?b ?c SERVICE <x:e> [POLICY WBM*] { ?a ?d ?e } }", "is a bound for experiments"),
         ("{ ?a ?b ?c SERVICE <x:e> [POLICY BST] { ?a ?d ?e } }", "is a bound for experiments"),
         (
-            "{ ?a ?b ?c FILTER EXISTS { ?a ?b ?d SERVICE <x:e> [BUDGET 1] { ?a ?d ?e } } }",
+            "{ ?a ?b ?c FILTER EXISTS"
+            " { ?a ?b ?d SERVICE <x:e> [BUDGET 1] { ?a ?d ?e } OPTIONAL { ?d ?e ?f } } }",
             "inside EXISTS",
         ),
         (

@@ -151,6 +151,7 @@ class Budget:
         policy: which mappings of the local view are refreshed first.
         requests: how many of them may be refreshed in one evaluation.
         policy_span: where the query names the policy.
+        rate: how many requests may be sent in a second between evaluations; none are otherwise.
     """
 
     accuracy: float | None = None
@@ -158,6 +159,8 @@ class Budget:
     policy: str | None = None
     requests: int | None = None
     policy_span: Span | None = field(default=None, compare=False, repr=False)
+    # Not in the text by which checkpoints know queries: a view goes on with another rate.
+    rate: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

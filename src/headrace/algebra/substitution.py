@@ -18,6 +18,7 @@ from headrace.algebra.expressions import (
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
+    Budget,
     Distinct,
     Extend,
     Filter,
@@ -44,6 +45,26 @@ from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_BOOLEAN
 
 Bindings = Mapping[Variable, Term]
+
+
+def is_plain(pattern: Operator) -> bool:
+    """Whether putting values in before or after evaluating comes to the same."""
+    match pattern:
+        case Bgp(patterns):
+            return not any(isinstance(each, PathPattern) for each in patterns)
+        case Join(left, right) | Temporal(left, right, optional=False):
+            return is_plain(left) and is_plain(right)
+        case Union(branches):
+            return all(is_plain(branch) for branch in branches)
+        case Graph(_, source) | Window(_, source):
+            return is_plain(source)
+        case Service(Iri(), source, budget=Budget()):
+            return is_plain(source)  # its local view is kept by key, and values are no part of it
+        case Filter(condition, source):
+            nested = any(isinstance(part, Exists) for part in parts(condition))
+            return not nested and mentioned(condition) <= certain(source) and is_plain(source)
+        case _:
+            return False
 
 
 def substituted(operator: Operator, bindings: Bindings) -> Operator:

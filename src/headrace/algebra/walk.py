@@ -210,6 +210,11 @@ def parts(expression: Expression) -> Iterator[Expression]:
         stack.extend(reversed(arguments(current)))
 
 
+def exists_in(expression: Expression) -> tuple[Operator, ...]:
+    """The patterns of EXISTS in an expression."""
+    return tuple(part.pattern for part in parts(expression) if isinstance(part, Exists))
+
+
 def constants(operator: Operator) -> Iterator[Iri | Literal]:
     """The names and literals that a pattern looks for or compares with."""
     for each in everywhere(operator):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, assert_never
 
 from headrace.algebra.operators import Operator
@@ -10,6 +12,8 @@ from headrace.background.addresses import Network, parse_networks
 from headrace.background.descriptions import Dynamics, time_between_changes
 from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import SettingError
+from headrace.rdf.iri import is_absolute, is_well_formed
+from headrace.rdf.terms import Term
 
 _MOST_IN_A_BLOCK: Final = 10_000
 _JOINS: Final = ("auto", "nested", "blocks", "hash")
@@ -88,6 +92,12 @@ class ServiceConfig:
             endpoints.
         described: the same as descriptions of datasets declare it (`descriptions.described`);
             `changes` goes before.
+        each: how often single mappings change, by their keys (`declared.changes_of`); what is said
+            of an endpoint is for the others.
+        changes_by: the IRI of a property by which the data of endpoints say how often a key
+            changes: its value is a duration or a frequency. It is asked for with each mapping.
+        rate: how many requests a view may send in a second between evaluations; None sends none.
+            `service.rate` of a query overrides it.
     """
 
     allow: tuple[str, ...] = ()
@@ -109,6 +119,9 @@ class ServiceConfig:
     lanes: int = 4
     changes: tuple[tuple[str, float], ...] = ()
     described: tuple[Dynamics, ...] = ()
+    each: Mapping[Term, float] = field(default_factory=dict)
+    changes_by: str | None = None
+    rate: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could never work."""
@@ -132,6 +145,21 @@ class ServiceConfig:
             _normal(prefix, "changes")
             if seconds <= 0:
                 raise SettingError(f"expected a positive time between changes, found {seconds}")
+        for key, seconds in self.each.items():
+            if not seconds > 0:
+                raise SettingError(
+                    f"expected a positive time between changes of {key}, found {seconds}"
+                )
+        if self.rate is not None and not 0 < self.rate < inf:
+            raise SettingError(
+                f"expected a positive rate, in requests in a second, found {self.rate}"
+            )
+        if self.changes_by is not None and not (
+            is_absolute(self.changes_by) and is_well_formed(self.changes_by)
+        ):
+            raise SettingError(
+                f"expected changes_by as the absolute IRI of a property, found {self.changes_by!r}"
+            )
         if self.block > _MOST_IN_A_BLOCK:
             raise SettingError(f"expected a block of at most {_MOST_IN_A_BLOCK:,} bindings")
 

@@ -31,8 +31,8 @@ _VOID: Final = "http://rdfs.org/ns/void#"
 _ENDPOINT: Final = Iri(f"{_VOID}sparqlEndpoint")
 _PARTITION: Final = Iri(f"{_VOID}propertyPartition")
 _PROPERTY: Final = Iri(f"{_VOID}property")
-_PERIODICITY: Final = Iri("http://purl.org/dc/terms/accrualPeriodicity")
-_DYNAMICS: Final = Iri("http://purl.org/NET/dady#dynamics")
+PERIODICITY: Final = Iri("http://purl.org/dc/terms/accrualPeriodicity")
+DYNAMICS: Final = Iri("http://purl.org/NET/dady#dynamics")
 _TYPE: Final = Iri(RDF_TYPE)
 
 _MINUTE: Final = 60.0
@@ -215,17 +215,17 @@ class _Stated:
 
     def seconds(self, dataset: Term) -> Iterator[float]:
         """The times between changes of a dataset: one, if its description is consistent."""
-        said = [_seconds(each) for each in self.objects(dataset, _PERIODICITY)]
-        for each in self.objects(dataset, _DYNAMICS):
+        said = [seconds_of(each) for each in self.objects(dataset, PERIODICITY)]
+        for each in self.objects(dataset, DYNAMICS):
             kinds = self.objects(each, _TYPE)
-            said += [_seconds(kind) for kind in kinds or [each]]
+            said += [seconds_of(kind) for kind in kinds or [each]]
         return (each for each in said if each is not None)
 
 
-def _seconds(frequency: Term) -> float | None:
-    """What a word or a duration says; None where it does not say how often.
+def seconds_of(frequency: Term) -> float | None:
+    """Read the seconds that a word or a duration says; None where it does not say how often.
 
-    >>> _seconds(Literal("R/PT10M")), _seconds(Iri("http://purl.org/cld/freq/daily"))
+    >>> seconds_of(Literal("R/PT10M")), seconds_of(Iri("http://purl.org/cld/freq/daily"))
     (600.0, 86400.0)
     """
     text = _text(frequency)

@@ -6,56 +6,54 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from itertools import count
+from typing import Final, TypeVar
 
 import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Operator, Service, Slice, Values
-from headrace.algebra.scope import possible_in_order
 from headrace.algebra.substitution import is_substitutable, substituted, without_impossible
 from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
+from headrace.background.pacing import Paced
+from headrace.background.requests import (
+    Filled,
+    Keys,
+    Request,
+    columns_of,
+    describe_failure,
+    endpoint_of,
+    is_refusal,
+    may_be_cut,
+    meant_seconds,
+    microseconds,
+    rows_of,
+)
 from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
 from headrace.errors import DataError
-from headrace.freshness.scores import Ints
+from headrace.freshness.scores import NEVER_CHANGES, Ints
 from headrace.kernel.columns import column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import InstantError
-from headrace.kernel.fetching import Filling, Habits, Reply
+from headrace.kernel.fetching import Filling, Habits, Replies, Reply
 from headrace.kernel.values import KIND, Kind
 from headrace.rdf.ids import text_ids
-from headrace.rdf.scopes import UNSCOPED, Scope
-from headrace.rdf.terms import Iri, Term
+from headrace.rdf.scopes import Scope
+from headrace.rdf.terms import Iri
 from headrace.results.table import Row, Table
 
-_MILLION: Final = 1_000_000
 _PRIME: Final = 0x9E3779B97F4A7C15
-_NOT_UNDERSTOOD: Final = range(400, 500)
-_BUSY: Final = (408, 425, 429)
 _LATE: Final = "it did not answer in time"
 
-Keys = tuple[Term, ...]
 
-
-@dataclass(slots=True)
-class _Request:
-    """One request: which keys it asks for, and what has become of it."""
-
-    text: str
-    places: Sequence[int]
-    given: Keys | None = None
-    scope: Scope = UNSCOPED
-    started: float | None = None
-    ended: float | None = None
-    future: Future[Table] = field(default_factory=Future)
+T = TypeVar("T")
 
 
 class Fetcher:
@@ -78,10 +76,15 @@ class Fetcher:
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
-        self._fillings: dict[tuple[str, Service], Future[Table]] = {}
+        self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
+        self._paced: dict[str, Paced[Request]] = {}
+        self._settled: dict[str, list[Request]] = {}  # what can have no solutions is not sent
+        self._numbers = count()
 
     def close(self) -> None:
         """Give up what has not been sent."""
+        for paced in self._paced.values():
+            paced.take()
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -92,22 +95,49 @@ class Fetcher:
     def habits(self, service: Service) -> Habits:
         """What the deployment says of the view of a service."""
         config, url = self._config, self._client.admitted
-        endpoint = _endpoint(service)
+        endpoint = endpoint_of(service)
         try:
             seconds = config.time_between_changes(url(endpoint), service.input)
         except RefusedError as error:
             if service.silent:
-                return Habits(refused=_said(endpoint, error))
+                return Habits(refused=describe_failure(endpoint, error))
             raise InstantError(str(error)) from error
-        expected = None if seconds is None else int(seconds * _MILLION)
+        expected = None if seconds is None else int(microseconds([seconds])[0])
         whole = config.fill == "whole"
-        return Habits(config.view, whole, config.lanes, config.block, expected, config.rows)
+        return Habits(
+            config.view,
+            whole,
+            config.lanes,
+            config.block,
+            expected,
+            config.rows,
+            rate=config.rate,
+            changes_by=None if config.changes_by is None else Iri(config.changes_by),
+            declares=bool(config.each),
+        )
+
+    def declared(self, keys: pl.DataFrame) -> Ints:
+        """Microseconds between changes of some keys, as they are declared; 0 where they are not.
+
+        Of a key of several terms, the shortest time counts.
+        """
+        found = np.zeros((len(keys.columns), keys.height), np.int64)
+        for place, name in enumerate(keys.columns):
+            terms = self._dictionary.terms(keys[name])
+            seconds = [0.0 if each is None else self._config.each.get(each, 0.0) for each in terms]
+            found[place] = microseconds(seconds)
+        shortest = np.where(found > 0, found, NEVER_CHANGES).min(axis=0)
+        return np.where(shortest < NEVER_CHANGES, shortest, 0)
+
+    def durations(self, ids: pl.Series) -> Ints:
+        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
+        return microseconds(map(meant_seconds, self._dictionary.terms(ids)))
 
     # -- everything ----------------------------------------------------------------------------
 
     def everything(self, service: Service, scope: str, within: float | None) -> Filling:
         """All solutions; asked for once for each scope, and waited for so many seconds."""
-        endpoint, key = _endpoint(service), (scope, service)
+        endpoint, key = endpoint_of(service), (scope, service)
         breaker = self._breaker(endpoint)
         most = min(self._config.view, self._config.rows)
         requests = 0
@@ -115,10 +145,8 @@ class Fetcher:
             refused = breaker.refuses(self._clock())
             if refused is not None:
                 return Filling(problem=refused)
-            text = query_text(Slice(service.input, 0, most))
-            self._fillings[key] = self._submit(
-                lambda: self._client.select(endpoint, text, scope=Scope(scope), once=True)
-            )
+            ask = partial(self._filled, endpoint, service.input, most, Scope(scope))
+            self._fillings[key] = self._submit(ask)
             requests = 1
         future = self._fillings[key]
         done, _ = wait([future], timeout=within)
@@ -126,17 +154,33 @@ class Fetcher:
             return Filling(waits=True, requests=requests)
         del self._fillings[key]
         try:
-            table = arranged(future.result(), _columns(service.input))
+            filled = future.result()
+            requests += filled.more
+            table = arranged(filled.table, columns_of(service.input))
         except LargeAnswerError:
             return Filling(too_many=True, requests=requests)
         except (ServiceError, DataError) as error:
-            problem = _said(endpoint, error)
+            problem = describe_failure(endpoint, error)
             breaker.failed(self._clock(), problem, getattr(error, "wait", 0.0))
             return Filling(requests=requests, problem=problem)
         breaker.worked()
-        if len(table.rows) >= most:
+        if len(table.rows) >= most or filled.is_cut:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
+
+    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> Filled:
+        """Ask for everything, and whether there is more where an endpoint may have a limit."""
+        text = query_text(Slice(pattern, 0, most))
+        table = self._client.select(endpoint, text, scope=scope, once=True)
+        number = len(table.rows)
+        if number >= most or not may_be_cut(number):
+            return Filled(table)
+        text = query_text(Slice(pattern, number, 1))
+        try:
+            more = self._client.select(endpoint, text, scope=scope, once=True)
+        except ServiceError:  # nobody knows, so it is not relied on
+            return Filled(table, more=1, is_cut=True)
+        return Filled(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
         """A number for each key that its terms make; ids would do, but for the seed in them."""
@@ -165,17 +209,16 @@ class Fetcher:
         scope: str,
     ) -> Reply:
         """The solutions of some keys, whatever is there after so many seconds."""
-        endpoint = _endpoint(service)
-        variables = _columns(service.input)
+        endpoint = endpoint_of(service)
+        variables = columns_of(service.input)
         breaker = self._breaker(endpoint)
         refused = breaker.refuses(self._clock())
         if refused is not None:
             nothing = self._encoded(variables, ())
             return Reply(nothing, (False,) * asked.height, problem=refused)
-        columns = [self._dictionary.terms(asked[column(key)]) for key in keys]
-        terms: list[Keys] = [tuple(filter(None, each)) for each in zip(*columns, strict=True)]
+        terms = self._terms(keys, asked)
         size = self._size(endpoint)
-        requests = list(self._requests(service.input, keys, terms, size))
+        requests = list(self._requests(service.input, keys, terms, size, self._config.lanes))
         places = {place for each in requests for place in each.places}
         answered = [place not in places for place in range(len(terms))]
         if breaker.probes and requests:
@@ -187,13 +230,83 @@ class Fetcher:
         wait([each.future for each in requests], timeout=within)
         return self._reply(endpoint, keys, variables, answered, requests, size)
 
+    def _terms(self, keys: tuple[Variable, ...], asked: pl.DataFrame) -> list[Keys]:
+        columns = [self._dictionary.terms(asked[column(key)]) for key in keys]
+        return [tuple(filter(None, each)) for each in zip(*columns, strict=True)]
+
+    # -- between evaluations ---------------------------------------------------------------------
+
+    def ask_ahead(
+        self,
+        service: Service,
+        keys: tuple[Variable, ...],
+        asked: pl.DataFrame,
+        rate: float,
+        scope: str,
+        now: int,
+    ) -> None:
+        """Ask for some keys from now until the replies are taken, in this order."""
+        endpoint = endpoint_of(service)
+        if self._breaker(endpoint).refuses(self._clock()) is not None:
+            return
+        if scope not in self._paced:
+            send = partial(self._send, endpoint)
+            self._paced[scope] = Paced(send, self._clock, self._config.lanes)
+        paced = self._paced[scope]
+        on_their_way = {key for each in paced.unanswered for key in each.keys}
+        terms = [each for each in self._terms(keys, asked) if each not in on_their_way]
+        requests = list(self._requests(service.input, keys, terms, self._size(endpoint), 1))
+        sent = {place for each in requests for place in each.places}
+        if self._breaker(endpoint).probes:
+            requests = requests[:1]
+        for each in requests:
+            each.keys, each.at = tuple(terms[place] for place in each.places), now
+            each.scope = Scope(f"{scope}-{now}-{next(self._numbers)}")
+        rest = tuple(key for place, key in enumerate(terms) if place not in sent)
+        nothing = Request("", [], keys=rest, at=now)
+        self._settled[scope] = [nothing] if rest else []
+        paced.start(requests, rate)
+
+    def _send(self, endpoint: Iri, request: Request) -> None:
+        request.future = self._submit(partial(self._sent, endpoint, request, None))
+
+    def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
+        """What has been answered since they were taken last; nothing more is sent."""
+        if scope not in self._paced:
+            return Replies()
+        endpoint, variables = endpoint_of(service), columns_of(service.input)
+        new, done = self._paced[scope].take()
+        breaker, problem = self._breaker(endpoint), None
+        found: list[tuple[int, pl.DataFrame, pl.DataFrame]] = []
+        seconds: list[float] = []
+        for request in [*done, *self._settled.pop(scope, ())]:
+            try:
+                rows = rows_of(request, keys, variables) if request.places else []
+            except (ServiceError, DataError) as error:
+                problem = describe_failure(endpoint, error)
+                breaker.failed(self._clock(), problem, getattr(error, "wait", 0.0))
+                continue
+            if request.started is not None and request.ended is not None:
+                breaker.worked()
+                seconds.append(request.ended - request.started)
+            names = tuple(each.name for each in keys)
+            asked = self._encoded(names, request.keys)
+            found.append((request.at, asked, self._encoded(variables, rows)))
+        number = sum(len(each.keys) for each in new)
+        return Replies(tuple(found), number, len(new), tuple(seconds), problem)
+
     def _size(self, endpoint: Iri) -> int:
         refuses = endpoint.value in self._without_values
         return 1 if self._config.refresh == "bound" or refuses else self._config.block
 
     def _requests(
-        self, pattern: Operator, keys: tuple[Variable, ...], terms: list[Keys], size: int
-    ) -> Iterator[_Request]:
+        self,
+        pattern: Operator,
+        keys: tuple[Variable, ...],
+        terms: list[Keys],
+        size: int,
+        lanes: int,
+    ) -> Iterator[Request]:
         """What can have no solutions is not asked for.
 
         That is a term that means nothing elsewhere, such as a blank node, and one that cannot stand
@@ -205,17 +318,17 @@ class Fetcher:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
                 possible = without_impossible(bound)
                 if possible is not None:
-                    yield _Request(query_text(possible), [place], terms[place])
+                    yield Request(query_text(possible), [place], terms[place])
             return
         # Over all lanes, so that no request takes longer than it must.
-        share = -(-len(asked) // self._config.lanes) if asked else 1
+        share = -(-len(asked) // lanes) if asked else 1
         size = max(1, min(size, max(share, 1)))
         for start in range(0, len(asked), size):
             places = asked[start : start + size]
             rows = tuple(terms[place] for place in places)
-            yield _Request(query_text(pattern, Values(keys, rows)), places)
+            yield Request(query_text(pattern, Values(keys, rows)), places)
 
-    def _sent(self, endpoint: Iri, request: _Request, until: float | None) -> Table:
+    def _sent(self, endpoint: Iri, request: Request, until: float | None) -> Table:
         now = self._clock()
         if until is not None and now >= until:
             raise ServiceError(endpoint.value, _LATE)
@@ -234,7 +347,7 @@ class Fetcher:
         keys: tuple[Variable, ...],
         variables: tuple[str, ...],
         answered: list[bool],
-        requests: list[_Request],
+        requests: list[Request],
         size: int,
     ) -> Reply:
         breaker = self._breaker(endpoint)
@@ -248,12 +361,12 @@ class Fetcher:
                 problem = f"SERVICE <{public(endpoint.value)}>: {_LATE}"
                 continue
             try:
-                rows += _rows(request, keys, variables)
+                rows += rows_of(request, keys, variables)
             except (ServiceError, DataError) as error:
-                problem = _said(endpoint, error)
+                problem = describe_failure(endpoint, error)
                 if isinstance(error, ServiceError):
                     asked_to_wait = max(asked_to_wait, error.wait)
-                    refused += [len(request.places)] if _is_refusal(error) else []
+                    refused += [len(request.places)] if is_refusal(error) else []
                 continue
             for place in request.places:
                 answered[place] = True
@@ -306,7 +419,7 @@ class Fetcher:
             endpoint.value, Breaker(config.backoff, config.longest_backoff)
         )
 
-    def _submit(self, ask: Callable[[], Table]) -> Future[Table]:
+    def _submit(self, ask: Callable[[], T]) -> Future[T]:
         if self._pool is None:
             # One more, so that a view that is being filled holds up no other.
             self._pool = ThreadPoolExecutor(self._config.lanes + 1, "headrace-service")
@@ -320,43 +433,3 @@ class Fetcher:
                 for name, terms in table.columns().items()
             ]
         )
-
-
-def _is_refusal(error: ServiceError) -> bool:
-    """Whether an endpoint may not have understood what it was asked."""
-    return error.status in _NOT_UNDERSTOOD and error.status not in _BUSY
-
-
-def _endpoint(service: Service) -> Iri:
-    assert isinstance(service.endpoint, Iri), "planning lets no variable through"
-    return service.endpoint
-
-
-def _columns(pattern: Operator) -> tuple[str, ...]:
-    return tuple(each.name for each in possible_in_order(pattern) if not each.is_anonymous)
-
-
-def _rows(request: _Request, keys: tuple[Variable, ...], variables: tuple[str, ...]) -> list[Row]:
-    """The rows of an answer; what was put into the query is put back."""
-    table = request.future.result()
-    if request.given is None:
-        return list(arranged(table, variables).rows)
-    bound = dict(zip((each.name for each in keys), request.given, strict=True))
-    others = tuple(name for name in variables if name not in bound)
-    if not others:
-        return [tuple(bound[name] for name in variables) for _ in table.rows]
-    rows = arranged(table, others).rows
-    places = [others.index(name) if name in others else -1 for name in variables]
-    return [
-        tuple(
-            bound[name] if place < 0 else row[place]
-            for name, place in zip(variables, places, strict=True)
-        )
-        for row in rows
-    ]
-
-
-def _said(endpoint: Iri, error: ServiceError | DataError) -> str:
-    if isinstance(error, ServiceError):
-        return str(error).splitlines()[0]
-    return f"SERVICE <{public(endpoint.value)}>: its answer is wrong: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Final
 
 from headrace.algebra.operators import Budget
@@ -12,7 +13,9 @@ USABLE: Final = ("WBM", "LRU", "RND", "GNR")
 POLICIES: Final = (*USABLE, "WST", "BST", "WBM*")
 """The others are bounds for experiments, and refused when a query is planned."""
 SERVICE: Final = "service."
-KEYS: Final = tuple(f"{SERVICE}{name}" for name in ("accuracy", "within", "policy", "budget"))
+KEYS: Final = tuple(
+    f"{SERVICE}{name}" for name in ("accuracy", "within", "policy", "budget", "rate")
+)
 
 
 def budget_of(settings: Mapping[str, str], duration: Mapping[str, int]) -> Budget | None:
@@ -25,7 +28,7 @@ def budget_of(settings: Mapping[str, str], duration: Mapping[str, int]) -> Budge
     Raises:
         SettingError: a value is wrong.
     """
-    accuracy, within, policy, requests = (settings.get(key) for key in KEYS)
+    accuracy, within, policy, requests, _ = (settings.get(key) for key in KEYS)
     if accuracy is None and within is None and policy is None and requests is None:
         return None
     if policy is not None and policy.upper() not in POLICIES:
@@ -37,6 +40,7 @@ def budget_of(settings: Mapping[str, str], duration: Mapping[str, int]) -> Budge
         duration.get(KEYS[1]),
         None if policy is None else policy.upper(),
         None if requests is None else _number(requests),
+        rate=rate_of(settings),
     )
 
 
@@ -47,6 +51,26 @@ def _share(text: str) -> float:
         value = -1.0
     if not 0 <= value <= 1:
         raise SettingError(f"'{KEYS[0]}' is a number from 0 to 1, not '{text}'")
+    return value
+
+
+def rate_of(settings: Mapping[str, str]) -> float | None:
+    """How many requests are allowed in a second between evaluations; None if none are.
+
+    Raises:
+        SettingError: it is no positive number.
+    """
+    text = settings.get(KEYS[4])
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (0 < value < inf):
+        raise SettingError(
+            f"'{KEYS[4]}' is a positive number of requests in a second, not '{text}'"
+        )
     return value
 
 

@@ -214,6 +214,11 @@ def service_budget(settings: Mapping[str, str]) -> Budget | None:
     return contracts.budget_of(settings, {} if within is None else {_WITHIN: duration(within)})
 
 
+def service_rate(settings: Mapping[str, str]) -> float | None:
+    """How many requests settings allow in a second between evaluations, to every budget."""
+    return contracts.rate_of(settings)
+
+
 _WITHIN: Final = "service.within"
 
 

@@ -207,6 +207,7 @@ def service_lines(service: Service, words: Words) -> list[str]:
             "" if budget.within is None else f"WITHIN {length(budget.within)}",
             "" if budget.policy is None else f"POLICY {budget.policy}",
             "" if budget.requests is None else f"BUDGET {budget.requests}",
+            "" if budget.rate is None else f"RATE {budget.rate:g}",
         ]
         lines.append(" ".join(filter(None, parts)))
     return lines

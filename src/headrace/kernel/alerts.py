@@ -19,6 +19,7 @@ class Alert:
         problem: why it is not met; None if it is met again.
         accuracy: of the answer, as estimated.
         absent: how many mappings of its windows are not in the view, so that rows are missing.
+        completeness: what share of the expected rows the answer has, as estimated.
     """
 
     query: str
@@ -27,6 +28,7 @@ class Alert:
     problem: str | None
     accuracy: float
     absent: int = 0
+    completeness: float = 1.0
 
     def __str__(self) -> str:
         """What a log says."""
@@ -39,11 +41,11 @@ class Alert:
 
     @property
     def _quality(self) -> str:
-        right = f"estimated to be {self.accuracy:.0%} accurate"
+        right = f"estimated to be {self.accuracy:.0%} accurate and {self.completeness:.0%} complete"
         if not self.absent:
             return right
         mappings = "1 mapping" if self.absent == 1 else f"{self.absent} mappings"
-        return f"without the rows of {mappings} that are not known yet; of the others, {right}"
+        return f"without the rows of {mappings} that are not known yet, {right}"
 
 
 class Alerts:
@@ -65,11 +67,12 @@ class Alerts:
             for (name, endpoint), alert in list(self.raised.items()):
                 if name == query and endpoint not in standing.alerts:
                     del self.raised[name, endpoint]
-                    self._tell(Alert(query, alert.endpoint, standing.at, None, standing.accuracy))
+                    quality = standing.accuracy, standing.absent, standing.completeness
+                    self._tell(Alert(query, alert.endpoint, standing.at, None, *quality))
             for endpoint, problem in standing.alerts.items():
                 if (query, endpoint) not in self.raised:
-                    told = standing.at, problem, standing.accuracy, standing.absent
-                    alert = Alert(query, endpoint, *told)
+                    quality = standing.accuracy, standing.absent, standing.completeness
+                    alert = Alert(query, endpoint, standing.at, problem, *quality)
                     self.raised[query, endpoint] = alert
                     self._tell(alert)
 

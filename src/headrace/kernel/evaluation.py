@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from headrace.algebra.operators import Service
 from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, InternalError, QueryError
 from headrace.functions.calls import Calls
@@ -27,7 +26,7 @@ from headrace.kernel.incremental import Matched, left_in_windows
 from headrace.kernel.instants import Instants
 from headrace.kernel.members import Apart, told_apart
 from headrace.kernel.needed import Moment
-from headrace.kernel.remote import Remote
+from headrace.kernel.remote import Remote, Viewing
 from headrace.kernel.scan import Share
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
@@ -184,15 +183,14 @@ class _Evaluation:
         if fetch is None:
             raise InternalError("SERVICE stands where no endpoint can be asked")
         now = int(instants.times[start])
-        moment = Moment(surroundings.windows, now, self.around.dictionary.encode)
-
-        def viewed(service: Service, solutions: Solutions) -> Solutions:
-            return remote.solutions(service, solutions, moment, fetch)
-
+        pairs = zip(self.held.plan.windows, instants.spans, strict=True)
+        bounds = tuple((window, int(span.closes[start])) for window, span in pairs)
+        moment = Moment(surroundings.windows, now, self.around.dictionary.encode, bounds)
         remote.begin()
-        around = replace(surroundings, viewed=viewed, doubted=remote.doubted)
-        found = evaluate(self.held.plan.pattern, data, around)
-        remote.answered((now, int(instants.seqs[start])), found, fetch.clock() - began)
+        remote.take_replies(fetch)
+        views = Viewing(remote, moment, fetch)
+        found = evaluate(self.held.plan.pattern, data, replace(surroundings, views=views))
+        remote.answered((now, int(instants.seqs[start])), found, fetch.clock() - began, fetch)
         return found
 
     def _surroundings(

@@ -45,6 +45,7 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
             error=report.errors.get(place),
             skipped=place in report.skipped,
             accuracy=report.accuracies.get(place),
+            completeness=report.completenesses.get(place),
         )
 
 

@@ -11,12 +11,11 @@ from collections.abc import Callable
 
 import polars as pl
 
-from headrace.algebra.expressions import Exists, Variable
-from headrace.algebra.operators import Bgp, Filter, Graph, Join, Operator, Temporal, Union, Window
-from headrace.algebra.paths import PathPattern
-from headrace.algebra.scope import certain, mentioned, possible
-from headrace.algebra.substitution import substituted
-from headrace.algebra.walk import expressions, parts, within
+from headrace.algebra.expressions import Variable
+from headrace.algebra.operators import Operator
+from headrace.algebra.scope import mentioned, possible
+from headrace.algebra.substitution import is_plain, substituted
+from headrace.algebra.walk import expressions, within
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import semi_join
@@ -39,24 +38,6 @@ def exists(
     if is_plain(pattern):
         return semi_join(solutions, evaluate(pattern), instants)
     return _one_by_one(pattern, solutions, evaluate, dictionary)
-
-
-def is_plain(pattern: Operator) -> bool:
-    """Whether putting values in before or after evaluating comes to the same."""
-    match pattern:
-        case Bgp(patterns):
-            return not any(isinstance(each, PathPattern) for each in patterns)
-        case Join(left, right) | Temporal(left, right, optional=False):
-            return is_plain(left) and is_plain(right)
-        case Union(branches):
-            return all(is_plain(branch) for branch in branches)
-        case Graph(_, source) | Window(_, source):
-            return is_plain(source)
-        case Filter(condition, source):
-            nested = any(isinstance(part, Exists) for part in parts(condition))
-            return not nested and mentioned(condition) <= certain(source) and is_plain(source)
-        case _:
-            return False
 
 
 def _one_by_one(

@@ -10,6 +10,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Service
 from headrace.freshness.scores import Ints
+from headrace.rdf.terms import Iri
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,26 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
+class Replies:
+    """What has been answered between two evaluations.
+
+    Attributes:
+        answered: the time of the evaluation after which some keys were asked for, those keys, and
+            their solutions.
+        sent: how many keys were asked for.
+        requests: how many requests were sent.
+        seconds: how long each took that was answered.
+        problem: why there was no answer to some, if so.
+    """
+
+    answered: tuple[tuple[int, pl.DataFrame, pl.DataFrame], ...] = ()
+    sent: int = 0
+    requests: int = 0
+    seconds: tuple[float, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Habits:
     """What a deployment says of views.
 
@@ -65,6 +86,10 @@ class Habits:
             times the slide of the window.
         rows: how many rows a view may hold.
         refused: why the endpoint is never asked, where the query bears that (SILENT).
+        rate: how many requests may be sent in a second between evaluations, if the query does not
+            say it; None sends none.
+        changes_by: the property that says how often a key changes, where the data have one.
+        declares: whether it is declared of single keys how often they change.
     """
 
     most: int = 100_000
@@ -74,6 +99,9 @@ class Habits:
     expected: int | None = None
     rows: int = 100_000
     refused: str | None = None
+    rate: float | None = None
+    changes_by: Iri | None = None
+    declares: bool = False
 
 
 class Fetch(Protocol):
@@ -111,3 +139,32 @@ class Fetch(Protocol):
             within: seconds; None waits as long as the deployment allows.
             scope: what tells blank nodes of these answers from those of any others.
         """
+
+    def ask_ahead(
+        self,
+        service: Service,
+        keys: tuple[Variable, ...],
+        asked: pl.DataFrame,
+        rate: float,
+        scope: str,
+        now: int,
+    ) -> None:
+        """Ask for some keys from now until the replies are taken, in this order.
+
+        Args:
+            service: whose.
+            keys: the variables of the keys.
+            asked: the keys.
+            rate: how many requests may be sent in a second.
+            scope: of the view.
+            now: the time of the evaluation that has just ended.
+        """
+
+    def declared(self, keys: pl.DataFrame) -> Ints:
+        """Microseconds between changes of some keys, as they are declared; 0 where they are not."""
+
+    def durations(self, ids: pl.Series) -> Ints:
+        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
+
+    def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
+        """What has been answered since they were taken last; nothing more is sent."""

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
 
 import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
+from headrace.algebra.windows import AllWindow, CountWindow, NowWindow, TimeWindow
 from headrace.freshness.scores import Ints
 from headrace.kernel.columns import OBJECT, PREDICATE, SUBJECT, TIME, column
 from headrace.kernel.data import WindowContents
 from headrace.kernel.solutions import Solutions
-from headrace.planning.contracts import Contract
+from headrace.planning.contracts import Binding, Contract, may_bind
+from headrace.planning.planned import PlannedWindow
 from headrace.rdf.terms import Iri, Literal, Term
 
 _TERM: Final = "term"
+_LONG: Final = 2**60
+"""A time that no stream reaches: when elements leave a window that time does not move."""
 _WEIGHT: Final = "weight"
 
 
@@ -28,12 +32,16 @@ class Used:
     Attributes:
         keys: a column of ids for each variable of the key; each row once.
         weight: in how many solutions each is.
-        entered: when the newest element in a window happened that has it.
+        entered: when the newest element in a window happened that has it; of several windows, or
+            of one that moves in other steps than evaluations do, as if it were in that of the
+            contract and left it with the next evaluation that does not use it.
+        identity: what tells each from any other, once they are ordered.
     """
 
     keys: pl.DataFrame
     weight: Ints
     entered: Ints
+    identity: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
     def of(cls, contract: Contract, solutions: Solutions, moment: Moment) -> Used:
@@ -41,7 +49,7 @@ class Used:
         names = [column(each) for each in contract.keys]
         counted = solutions.frame.group_by(names, maintain_order=True).len(name=_WEIGHT)
         entered = [
-            moment.entered(counted[column(each)], each, contract.patterns) for each in contract.keys
+            moment.used_since(counted[column(each)], each, contract) for each in contract.keys
         ]
         times = pl.DataFrame(entered).min_horizontal() if entered else pl.Series([], dtype=pl.Int64)
         return cls(
@@ -53,7 +61,8 @@ class Used:
     def ordered(self, identity: Ints) -> Used:
         """The same in an order that depends on what the keys are, and on nothing else."""
         order = np.argsort(identity, kind="stable")
-        return Used(self.keys[pl.Series(order)], self.weight[order], self.entered[order])
+        keys = self.keys[pl.Series(order)]
+        return Used(keys, self.weight[order], self.entered[order], identity[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +73,62 @@ class Moment:
         windows: the windows.
         now: the instant.
         ids: the id of a term.
+        bounds: each of the windows as it is planned, and when it closes; none if only elements of
+            one window are looked at.
     """
 
     windows: Sequence[WindowContents]
     now: int
     ids: Callable[[Term], int]
+    bounds: Sequence[tuple[PlannedWindow, int]] = ()
+
+    def used_since(self, values: pl.Series, variable: Variable, contract: Contract) -> pl.Series:
+        """When each value would have come into the window of a contract, to leave it as it does.
+
+        A value leaves with the first of the patterns that every solution needs, and that with the
+        last of its elements, whatever window each is in.
+        """
+        if not self.bounds or not contract.bindings:
+            return self.entered(values, variable, contract.patterns)
+        ours = [each for each in contract.bindings if _places(each.pattern, variable)]
+        required = [self._leaving(values, variable, each) for each in ours if each.required]
+        others = [self._leaving(values, variable, each) for each in ours if not each.required]
+        first = pl.select(pl.min_horizontal(required)).to_series() if required else _none(values)
+        last = pl.select(pl.max_horizontal(others)).to_series() if others else _none(values)
+        leaves = pl.select(pl.coalesce(first, last)).to_series()
+        since = (leaves - contract.window.width).alias(values.name)
+        if since.null_count():
+            since = since.fill_null(self.entered(values, variable, contract.patterns))
+        return since
+
+    def _leaving(self, values: pl.Series, variable: Variable, binding: Binding) -> pl.Series:
+        """When the last element leaves its window that gives each value by a pattern."""
+        wanted = [
+            (place, self._constants(binding.pattern))
+            for place in _places(binding.pattern, variable)
+        ]
+        found = []
+        for window, (planned, close) in zip(self.windows, self.bounds, strict=True):
+            if may_bind(binding, planned):
+                newest = replace(self, windows=(window,))._latest(values, wanted)
+                found.append(self._leaves(newest, planned, close))
+        return pl.select(pl.max_horizontal(found)).to_series() if found else _none(values)
+
+    def _leaves(self, times: pl.Series, window: PlannedWindow, close: int) -> pl.Series:
+        """When elements of some times are in a window no more."""
+        match window.frame:
+            case TimeWindow(width, None):
+                return times + width
+            case TimeWindow(width, slide):
+                assert slide is not None, "the case before"
+                moves = (-((close - times - width) // slide)).clip(1)
+                return close + moves * slide
+            case NowWindow():
+                return times + 1
+            case CountWindow() | AllWindow():
+                return times.clip(_LONG, _LONG)
+            case _:
+                assert_never(window.frame)
 
     def entered(
         self, values: pl.Series, variable: Variable, patterns: Sequence[TriplePattern]
@@ -103,6 +163,10 @@ class Moment:
             return pl.Series(values.name, [None] * values.len(), pl.Int64)
         latest = pl.concat(seen).group_by(_TERM).agg(pl.col(TIME).max())
         return asked.join(latest, on=_TERM, how="left", maintain_order="left")[TIME]
+
+
+def _none(values: pl.Series) -> pl.Series:
+    return pl.Series(values.name, [None] * values.len(), pl.Int64)
 
 
 def _terms(pattern: TriplePattern) -> dict[str, PatternTerm]:

@@ -209,6 +209,7 @@ class Turn:
             {int(moved[place]): text for place, text in report.errors.items()},
             frozenset(np.flatnonzero(~self.chosen[told]).tolist()),
             {int(moved[place]): each for place, each in report.accuracies.items()},
+            {int(moved[place]): each for place, each in report.completenesses.items()},
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any, Final
@@ -75,7 +75,11 @@ class Pacing:
     def saw(self, reply: Reply) -> None:
         """Learn how long requests take; one that was given up took at least that long."""
         self.batch = reply.batch
-        for seconds in reply.seconds:
+        self.saw_seconds(reply.seconds)
+
+    def saw_seconds(self, taken: Sequence[float]) -> None:
+        """Learn from how long some requests took."""
+        for seconds in taken:
             if self.mean is None:
                 self.mean, self.deviation = seconds, seconds / 2
             else:
@@ -90,6 +94,7 @@ class Pacing:
         8
         """
         if left <= 0:
+            self.starved += 1
             return 0
         if self.mean is None:
             return lanes * self.batch

@@ -15,6 +15,7 @@ from headrace.freshness.accuracy import estimated
 from headrace.kernel.columns import CHANCE, INSTANT, column
 from headrace.kernel.fetching import Fetch
 from headrace.kernel.instants import Instants
+from headrace.kernel.join import semi_join
 from headrace.kernel.needed import Moment, Used
 from headrace.kernel.solutions import Solutions, together
 from headrace.kernel.view import RemoteView
@@ -22,6 +23,7 @@ from headrace.planning.contracts import Contract
 
 MILLION: Final = 1_000_000
 _OF_KEY: Final = "chance of the key"
+_STANDS_FOR: Final = "stands for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Contracted:
         mappings: how many there are in its views.
         alerts: why its contract is not met, by endpoint; none if it is.
         absent: how many mappings were in a window but not in the view in this evaluation.
+        completeness: what share of the rows that are expected the answer is estimated to have.
+        between: how many of the requests were sent between evaluations.
     """
 
     at: int = 0
@@ -47,6 +51,21 @@ class Contracted:
     mappings: int = 0
     alerts: Mapping[str, str] = field(default_factory=dict)
     absent: int = 0
+    completeness: float = 1.0
+    between: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good an answer is, as estimated.
+
+    Attributes:
+        accuracy: what share of its rows is right.
+        completeness: what share of the rows that are expected it has.
+    """
+
+    accuracy: float
+    completeness: float
 
 
 class Remote:
@@ -55,15 +74,20 @@ class Remote:
     def __init__(self, contracts: Sequence[Contract], name: str) -> None:
         """Begin with empty views."""
         self.views = {each.service: RemoteView(each, name) for each in contracts}
-        self.accuracies: dict[tuple[int, int], float] = {}
+        self.qualities: dict[tuple[int, int], Quality] = {}
         self.standing = Contracted()
         self.spent = 0.0
 
     def begin(self) -> None:
-        """An evaluation begins: what views may cost is counted anew."""
+        """Begin an evaluation: what views may cost is counted anew."""
         self.spent = 0.0
         for view in self.views.values():
             view.begin()
+
+    def take_replies(self, fetch: Fetch) -> None:
+        """Take in what endpoints have said since the last evaluation."""
+        for view in self.views.values():
+            view.take_replies(fetch)
 
     def solutions(
         self,
@@ -71,9 +95,24 @@ class Remote:
         solutions: Solutions,
         moment: Moment,
         fetch: Fetch,
+        beside: Solutions | None = None,
     ) -> Solutions:
-        """The remote solutions that fit some solutions, from the view, after its maintenance."""
+        """The remote solutions that fit some solutions, from the view, after its maintenance.
+
+        Args:
+            service: whose.
+            solutions: what they are joined with.
+            moment: what windows hold.
+            fetch: asks the endpoint.
+            beside: what MINUS or EXISTS compares the outcome with; what fits none is not needed.
+        """
         view = self.views[service]
+        if not set(view.names) <= set(solutions.frame.columns):
+            assert beside is not None, "planning has found the keys in one of them"
+            solutions = beside
+        elif beside is not None and beside is not solutions:
+            fits = semi_join(solutions, beside, (0,))  # an instant at a time
+            solutions = solutions.filtered(fits)
         used = Used.of(view.contract, solutions, moment)
         others = sum(not each.asked for each in self.views.values() if each is not view)
         began = fetch.clock()
@@ -96,37 +135,84 @@ class Remote:
         chance = pl.coalesce(name, _OF_KEY, pl.lit(0)) if name in frame.columns else pl.lit(0)
         return found.with_frame(frame.with_columns(chance.alias(name)).drop(_OF_KEY))
 
+    def weighed(self, service: Service, found: Solutions) -> Solutions:
+        """Solutions that a test has kept, with the chance that the mapping it saw is fresh.
+
+        Whether it was there or not: of a key that is not in the view nothing is known. Where a
+        solution does not have the key, the mean of all that were needed counts.
+        """
+        name, view = self._chance(service), self.views[service]
+        if set(view.names) <= set(found.frame.columns):
+            unknown = view.absent.with_columns(pl.lit(0, pl.Int64).alias(_OF_KEY))
+            known = view.chances.rename({CHANCE: _OF_KEY}).join(unknown, on=view.names, how="anti")
+            known = pl.concat([known, unknown.select(known.columns)])
+            frame = found.frame.join(known, on=view.names, how="left", maintain_order="left")
+        else:
+            mean = round(view.accuracy * view.share * MILLION)
+            frame = found.frame.with_columns(pl.lit(mean, pl.Int64).alias(_OF_KEY))
+        both = [pl.col(each) for each in (name, _OF_KEY) if each in frame.columns]
+        return found.with_frame(
+            frame.with_columns(pl.min_horizontal(both).alias(name)).drop(_OF_KEY)
+        )
+
+    def cut(self, found: Solutions) -> Solutions:
+        """Rows that LIMIT or OFFSET has chosen: missing ones might stand in their place."""
+        frame = found.frame
+        for service, view in self.views.items():
+            name = self._chance(service)
+            if name in frame.columns and view.lacking and view.contract.adds_rows:
+                share = (pl.col(name) * view.share).round().cast(pl.Int64)
+                frame = frame.with_columns(share.alias(name))
+        return found.with_frame(frame)
+
+    def lacking(self, chance: str) -> int:
+        """How many solutions have no mapping, of the view that a column of chances is of."""
+        return next(
+            (view.lacking for each, view in self.views.items() if self._chance(each) == chance), 0
+        )
+
     def _chance(self, service: Service) -> str:
         """What its column is called: it names the key, so that a mapping is known again."""
         view = self.views[service]
         return " ".join([f"{CHANCE}{list(self.views).index(service)}", *view.names])
 
-    def answered(self, at: tuple[int, int], found: Solutions, seconds: float) -> None:
-        """Take note of an answer: how accurate it probably is, and whether the contract is met.
+    def answered(
+        self,
+        at: tuple[int, int],
+        found: Solutions,
+        seconds: float,
+        fetch: Fetch | None = None,
+    ) -> None:
+        """Take note of an answer: how good it probably is, and whether the contract is met.
 
         Args:
             at: the time of the instant, and which of those of the same time it is.
             found: the solutions of the whole pattern.
             seconds: how long the evaluation has taken.
+            fetch: asks endpoints between evaluations, where that is allowed.
         """
-        accuracy = self._accuracy(found)
-        self.accuracies[at] = accuracy
+        quality = Quality(self._accuracy(found), self._completeness(found))
+        self.qualities[at] = quality
         views = self.views.values()
         alerts: dict[str, str] = {}
         own = seconds - sum(view.waited for view in views)
         for view in views:
-            problem = view.alert(accuracy, seconds, own)
+            problem = view.alert(quality.accuracy, quality.completeness, seconds, own)
             if problem is not None:
                 alerts[view.endpoint] = problem
+            if fetch is not None:
+                view.ask_ahead(at[0], fetch)
         self.standing = Contracted(
             at[0],
-            accuracy,
+            quality.accuracy,
             sum(view.counts.requests for view in views),
             sum(view.counts.refreshed for view in views),
             sum(view.counts.missing for view in views),
             sum(len(view) for view in views),
             alerts,
             sum(view.absent.height for view in views),
+            quality.completeness,
+            sum(view.counts.between for view in views),
         )
 
     def _accuracy(self, found: Solutions) -> float:
@@ -141,16 +227,52 @@ class Remote:
         # In order, so that sums do not depend on how rows came to stand where they do.
         return estimated(np.sort(rows[CHANCE].to_numpy()))
 
-    def told(self, instants: Instants) -> dict[int, float]:
-        """The accuracies of some instants, by their places; they are not asked for again."""
+    def _completeness(self, found: Solutions) -> float:
+        """The rows that there are, divided by those that are expected.
+
+        Solutions whose mapping is missing are expected to make as many rows as those have made
+        whose mapping is known: each row that needed a mapping stands for so many. Where known ones
+        have made none, one more makes a row with a chance of 1 in their number and one.
+        """
+        views = {
+            self._chance(service): view
+            for service, view in self.views.items()
+            if view.lacking and view.contract.adds_rows
+        }
+        names = [name for name in views if name in found.frame.columns]
+        if not views or (found.height and not names):
+            return float(np.prod([view.share for view in views.values()]))
+        present = found.frame
+        for name in names:
+            if views[name].share == 0:
+                present = present.filter(pl.col(name).is_null())
+        if present.is_empty():
+            return float(np.prod([view.share for view in views.values()]))
+        stands_for = pl.lit(1.0)
+        expected = 0.0
+        for name in names:
+            view = views[name]
+            if present[name].null_count() == present.height:
+                expected += view.lacking / (view.needed - view.lacking + 1)
+            else:
+                each = pl.when(pl.col(name).is_null()).then(1.0).otherwise(1 / view.share)
+                stands_for = stands_for * each
+        rows = present.with_columns(stands_for.alias(_STANDS_FOR)).select(*found.names, _STANDS_FOR)
+        if found.names:
+            rows = rows.group_by(found.names).agg(pl.col(_STANDS_FOR).min())
+        sums = np.sort(rows[_STANDS_FOR].to_numpy())  # in order, as above
+        return float(rows.height / (sums.sum() + expected))
+
+    def take_qualities(self, instants: Instants) -> dict[int, Quality]:
+        """How good the answers of some instants are, by their places; they are then forgotten."""
         found = {
-            place: self.accuracies[at]
+            place: self.qualities[at]
             for place, at in enumerate(
                 zip(instants.times.tolist(), instants.seqs.tolist(), strict=True)
             )
-            if at in self.accuracies
+            if at in self.qualities
         }
-        self.accuracies = {}
+        self.qualities = {}
         return found
 
     # -- what must not be forgotten ------------------------------------------------------------
@@ -180,12 +302,46 @@ class Remote:
         return [series for view in self.views.values() for series in view.ids()]
 
 
-def annotated(found: Solutions, keys: Sequence[Sequence[Variable]]) -> Solutions:
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """The local views of a query in one evaluation."""
+
+    remote: Remote
+    moment: Moment
+    fetch: Fetch
+
+    def solutions(
+        self, service: Service, solutions: Solutions, beside: Solutions | None
+    ) -> Solutions:
+        """The remote solutions that fit some solutions."""
+        return self.remote.solutions(service, solutions, self.moment, self.fetch, beside)
+
+    def doubted(self, service: Service, found: Solutions) -> Solutions:
+        """What OPTIONAL has found, with the chance of what had no remote solution."""
+        return self.remote.doubted(service, found)
+
+    def weighed(self, service: Service, found: Solutions) -> Solutions:
+        """What a test has kept, with the chance that its mappings are fresh."""
+        return self.remote.weighed(service, found)
+
+    def cut(self, found: Solutions) -> Solutions:
+        """Rows that LIMIT or OFFSET has chosen, which missing ones might have been among."""
+        return self.remote.cut(found)
+
+    def lacking(self, chance: str) -> int:
+        """How many solutions have no mapping, of the view that a column of chances is of."""
+        return self.remote.lacking(chance)
+
+
+def annotated(
+    found: Solutions, keys: Sequence[Sequence[Variable]], lacking: Mapping[str, int]
+) -> Solutions:
     """Solutions that get aggregates of their groups: right if all of a group's mappings are.
 
     Args:
         found: the solutions.
         keys: of the groups of each aggregate.
+        lacking: how many solutions are missing, by the column of chances.
     """
     if not found.chances:
         return found
@@ -194,26 +350,42 @@ def annotated(found: Solutions, keys: Sequence[Sequence[Variable]]) -> Solutions
         least = frame.select(pl.lit(MILLION).alias(name)).to_series()
         for group in keys:
             by = [INSTANT, *_bound(frame, group)]
-            product = _once(found.frame, name, by).select(_product(name).over(by)).to_series()
+            whole = _all_there(found.frame, name, by, lacking)
+            product = (
+                _once(found.frame, name, by).select(_product(name, whole).over(by)).to_series()
+            )
             least = pl.select(pl.min_horizontal(least, product).alias(name)).to_series()
         frame = frame.with_columns(least)
     return found.with_frame(frame)
 
 
-def with_chances(made: Solutions, found: Solutions, keys: Sequence[Variable]) -> Solutions:
-    """Groups with the chance that all remote data of their solutions are fresh."""
+def with_chances(
+    made: Solutions, found: Solutions, keys: Sequence[Variable], lacking: Mapping[str, int]
+) -> Solutions:
+    """Groups with the chance that all remote data of their solutions are fresh, and there.
+
+    Args:
+        made: the groups.
+        found: the solutions that they are made of.
+        keys: of the groups.
+        lacking: how many solutions are missing, by the column of chances.
+    """
     if not found.chances:
         return made
     rows = found.frame
     names = [INSTANT, *_bound(rows, keys)] if made.keyed else _bound(rows, keys)
     for each in found.chances:
         rows = _once(rows, each, names)
-    whole = [_product(each) for each in found.chances]
+    whole = [
+        _product(each, _all_there(found.frame, each, names, lacking)) for each in found.chances
+    ]
     if not names:
         return made.with_frame(made.frame.join(rows.select(whole), how="cross"))
     chances = rows.group_by(names).agg(whole)
     frame = made.frame.join(chances, on=names, how="left", nulls_equal=True, maintain_order="left")
-    return made.with_frame(frame)
+    # A group that has no solution is right only if none is missing.
+    empty = [pl.col(each).fill_null(0 if lacking.get(each) else MILLION) for each in found.chances]
+    return made.with_frame(frame.with_columns(empty))
 
 
 def _bound(frame: pl.DataFrame, keys: Sequence[Variable]) -> list[str]:
@@ -221,10 +393,27 @@ def _bound(frame: pl.DataFrame, keys: Sequence[Variable]) -> list[str]:
     return [name for name in map(column, keys) if name in frame.columns]
 
 
-def _product(name: str) -> pl.Expr:
-    """The chance that all of some mappings are fresh."""
+def _product(name: str, whole: pl.Expr) -> pl.Expr:
+    """The chance that all of some mappings are fresh, and that no solution is missing."""
     shares = pl.col(name).fill_null(MILLION) / MILLION
-    return (shares.product() * MILLION).round().cast(pl.Int64).alias(name)
+    return (shares.product() * whole * MILLION).round().cast(pl.Int64).alias(name)
+
+
+def _all_there(
+    frame: pl.DataFrame, name: str, by: Sequence[str], lacking: Mapping[str, int]
+) -> pl.Expr:
+    """The chance that a group lacks none of the solutions that are missing.
+
+    Each is in a group as likely as the solutions are that are there. Where groups are told apart by
+    the key of a view, none can be: they would be groups of their own.
+    """
+    missing = lacking.get(name, 0)
+    if not missing or set(name.removeprefix(CHANCE).split(" ")[1:]) <= set(by):
+        return pl.lit(1.0)
+    there = frame[name].count()
+    if not there:
+        return pl.lit(0.0)
+    return (1 - pl.col(name).count() / there) ** missing
 
 
 def _once(frame: pl.DataFrame, name: str, by: list[str]) -> pl.DataFrame:

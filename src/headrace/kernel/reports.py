@@ -25,6 +25,7 @@ class Report:
         skipped: the numbers of the instants at which it was not evaluated, for want of time.
         accuracies: how accurate the answers from local views of remote data are estimated to be, by
             the number of the evaluation.
+        completenesses: what share of the expected rows such answers have, as estimated, likewise.
     """
 
     query: str
@@ -35,6 +36,7 @@ class Report:
     errors: dict[int, str] = field(default_factory=dict)
     skipped: frozenset[int] = frozenset()
     accuracies: dict[int, float] = field(default_factory=dict)
+    completenesses: dict[int, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many instants there are."""

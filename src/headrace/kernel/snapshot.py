@@ -9,11 +9,7 @@ from typing import Final, assert_never
 
 import polars as pl
 
-from headrace.algebra.expressions import (
-    Expression,
-    TriplePattern,
-    Variable,
-)
+from headrace.algebra.expressions import Expression, TriplePattern, Variable
 from headrace.algebra.operators import (
     Annotate,
     Bgp,
@@ -38,7 +34,7 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.scope import certain, mentioned, possible
-from headrace.algebra.walk import conjuncts, expressions
+from headrace.algebra.walk import conjuncts, exists_in, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
@@ -157,7 +153,7 @@ class _Snapshot:
             case Union(branches):
                 return union([self.solutions(branch) for branch in branches], instants)
             case Minus(left, right):
-                return minus(self.solutions(left), self.solutions(right), instants)
+                return self._minus(left, right)
             case Temporal(left, right):
                 ours, theirs = self.solutions(left), self.solutions(right)
                 return related(operator, ours, theirs, instants, budget)
@@ -172,11 +168,11 @@ class _Snapshot:
             case Window():
                 return self._window(operator)
             case Service():
-                return self.around.remote(operator, unit())
+                return self.around.remote(operator, self.around.beside or unit())
             case Group(source, keys, aggregates):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 made = group(found, keys, aggregates, instants, self.expressions)
-                return with_chances(made, found, keys)
+                return with_chances(made, found, keys, self.around.lacking(found))
             case Annotate(source, annotations):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 # All clauses read the same solutions: none sees the variable of another.
@@ -185,7 +181,9 @@ class _Snapshot:
                     for each in annotations
                 ]
                 found = found.with_frame(found.frame.with_columns(columns))
-                return annotated(found, [each.keys for each in annotations])
+                return annotated(
+                    found, [each.keys for each in annotations], self.around.lacking(found)
+                )
             case OrderBy(source, keys):
                 found = self._timely(self.solutions(source), *expressions(operator))
                 return ordered(found, keys, self.expressions)
@@ -199,7 +197,8 @@ class _Snapshot:
             case Slice(source, offset, limit):
                 found = self.solutions(source)
                 dictionary = self.around.dictionary
-                return sliced(found, offset, limit, is_ordered(source), dictionary)
+                kept = sliced(found, offset, limit, is_ordered(source), dictionary)
+                return self.around.cut(kept) if kept.height < found.height else kept
             case _:
                 assert_never(operator)
 
@@ -211,9 +210,15 @@ class _Snapshot:
         return Expressions(*known, self._exists, stamps, around.budget)
 
     def _exists(self, pattern: Operator, solutions: Solutions) -> pl.Series:
-        return exists(
-            pattern, solutions, self.solutions, self.around.dictionary, tuple(self.around.instants)
-        )
+        inside, instants = self.around.compared_with(solutions), tuple(self.around.instants)
+        evaluate = replace(self, around=inside).solutions
+        return exists(pattern, solutions, evaluate, self.around.dictionary, instants)
+
+    def _minus(self, left: Operator, right: Operator) -> Solutions:
+        ours = self.solutions(left)
+        inside = replace(self, around=self.around.compared_with(ours))
+        kept = minus(ours, inside.solutions(right), self.around.instants)
+        return self.around.tested([right], kept)
 
     def _timely(self, found: Solutions, *computed: Expression | None) -> Solutions:
         """Solutions apart by instant, if what is computed of them differs between instants."""
@@ -238,6 +243,7 @@ class _Snapshot:
                 seeds = self.expressions.seeds(found.frame)
             ids = self.expressions.value(each.expression, found, seeds)
             found = found.with_frame(found.frame.with_columns(ids.alias(column(each.variable))))
+            found = self.around.tested(exists_in(each.expression), found)
         return found
 
     def _optional(self, operator: LeftJoin) -> Solutions:
@@ -382,6 +388,7 @@ class _Snapshot:
         for each in conditions:
             found = self._timely(found, each)
             found = found.filtered(self.expressions.condition(each, found))
+            found = self.around.tested(exists_in(each), found)
         return replace(opened, found=found, pending=(*opened.pending, *dear))
 
     def _bgp(self, patterns: tuple[TriplePattern | PathPattern, ...]) -> Solutions:

@@ -265,6 +265,7 @@ class Standing:
             errors[place] = self.failure
             instants = instants.chosen(slice(place + 1))
         rows = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
+        qualities = {} if self.remote is None else self.remote.take_qualities(instants)
         report = Report(
             self.plan.name,
             instants.times,
@@ -272,7 +273,8 @@ class Standing:
             self._shown(instants),
             rows,
             errors,
-            accuracies={} if self.remote is None else self.remote.told(instants),
+            accuracies={place: each.accuracy for place, each in qualities.items()},
+            completenesses={place: each.completeness for place, each in qualities.items()},
         )
         return self._shortened(report)
 
@@ -335,6 +337,10 @@ def of_answers(report: Report) -> Report:
     rows = report.rows.clone()
     numbers = pl.Series(INSTANT, places[rows[INSTANT].to_numpy()], dtype=pl.Int64)
     rows.replace_column(rows.get_column_index(INSTANT), numbers)
+
+    def moved(shares: dict[int, float]) -> dict[int, float]:
+        return {int(places[place]): each for place, each in shares.items() if kept[place]}
+
     return Report(
         report.query,
         report.times[kept],
@@ -342,9 +348,8 @@ def of_answers(report: Report) -> Report:
         windows,
         rows,
         {int(places[place]): text for place, text in report.errors.items()},
-        accuracies={
-            int(places[place]): each for place, each in report.accuracies.items() if kept[place]
-        },
+        accuracies=moved(report.accuracies),
+        completenesses=moved(report.completenesses),
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from headrace.algebra.expressions import TriplePattern
 from headrace.algebra.operators import Operator, Service
@@ -17,12 +18,34 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.members import Apart
 from headrace.kernel.scan import Share
 from headrace.kernel.solutions import Solutions
+from headrace.planning.contracts import budgeted
 from headrace.rdf.terms import Iri, Literal
 from headrace.rdf.vocabulary import XSD_DATE_TIME
 
 Observe = Callable[[Operator | TriplePattern | PathPattern, int, float], None]
 CallService = Callable[[Service, Solutions], Solutions]
 """Asks a remote endpoint for the solutions of a pattern that fit some solutions."""
+
+
+class Views(Protocol):
+    """The local views of a query, in one evaluation."""
+
+    def solutions(
+        self, service: Service, solutions: Solutions, beside: Solutions | None
+    ) -> Solutions:
+        """The remote solutions that fit some solutions."""
+
+    def doubted(self, service: Service, found: Solutions) -> Solutions:
+        """What OPTIONAL has found, with the chance of what had no remote solution."""
+
+    def weighed(self, service: Service, found: Solutions) -> Solutions:
+        """What a test has kept, with the chance that its mappings are fresh."""
+
+    def cut(self, found: Solutions) -> Solutions:
+        """Rows that LIMIT or OFFSET has chosen, which missing ones might have been among."""
+
+    def lacking(self, chance: str) -> int:
+        """How many solutions have no mapping, of the view that a column of chances is of."""
 
 
 def no_service(_service: Service, _solutions: Solutions) -> Solutions:
@@ -58,8 +81,8 @@ class Surroundings:
         given: what is known already, by the identities of operators.
         apart: what has solutions of several queries, if some are evaluated as one.
         chooses: whether filters that may be dear wait for joins where that costs less.
-        viewed: how a SERVICE under a budget is answered, from a local view of it.
-        doubted: adds to what OPTIONAL has found how far what is not in such a view can be trusted.
+        views: answer each SERVICE under a budget, from a local view of it.
+        beside: the solutions that MINUS or EXISTS compares what is evaluated with, inside one.
     """
 
     dictionary: Dictionary
@@ -77,20 +100,43 @@ class Surroundings:
     given: Mapping[int, Solutions] = field(default_factory=dict)
     apart: Apart | None = None
     chooses: bool = False
-    viewed: CallService | None = None
-    doubted: CallService | None = None
+    views: Views | None = None
+    beside: Solutions | None = None
 
     def remote(self, service: Service, solutions: Solutions) -> Solutions:
         """The solutions of a SERVICE that fit some solutions."""
-        if service.budget is None or self.viewed is None:
+        if service.budget is None or self.views is None:
             return self.service(service, solutions)
-        return self.viewed(service, solutions)
+        return self.views.solutions(service, solutions, self.beside)
 
     def optional(self, right: Operator, found: Solutions) -> Solutions:
         """What OPTIONAL has found; where a local view has nothing, that may be wrong too."""
-        if self.doubted is None or not isinstance(right, Service) or right.budget is None:
+        if self.views is None or not isinstance(right, Service) or right.budget is None:
             return found
-        return self.doubted(right, found)
+        return self.views.doubted(right, found)
+
+    def tested(self, asked: Iterable[Operator], found: Solutions) -> Solutions:
+        """Add to the solutions that a test has kept how far its local views can be trusted."""
+        if self.views is None:
+            return found
+        for pattern in asked:
+            for service in budgeted(pattern):
+                found = self.views.weighed(service, found)
+        return found
+
+    def cut(self, found: Solutions) -> Solutions:
+        """Add to rows that LIMIT or OFFSET has chosen that missing ones might be among them."""
+        return found if self.views is None else self.views.cut(found)
+
+    def lacking(self, found: Solutions) -> dict[str, int]:
+        """Count the solutions without a mapping, by the column of chances of each view."""
+        if self.views is None:
+            return {}
+        return {each: self.views.lacking(each) for each in found.chances}
+
+    def compared_with(self, solutions: Solutions) -> Surroundings:
+        """The same inside MINUS or EXISTS, which compares solutions with these."""
+        return self if self.views is None else replace(self, beside=solutions)
 
     @property
     def whole(self) -> Collection[int]:

@@ -2,84 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from headrace.algebra.scope import possible_in_order
-from headrace.freshness.accuracy import Beliefs, estimated
-from headrace.freshness.election import elected
+from headrace.freshness.accuracy import estimated
+from headrace.freshness.election import Candidates, elected
 from headrace.freshness.policies import Proposer
-from headrace.freshness.rates import Evidence
-from headrace.freshness.scores import Ints
+from headrace.freshness.scores import Flags, Ints
 from headrace.freshness.view import LocalView
-from headrace.kernel.columns import CHANCE, column
+from headrace.kernel.columns import CHANCE
 from headrace.kernel.fetching import Fetch, Habits, Reply
+from headrace.kernel.mappings import PLACE, Mappings
 from headrace.kernel.needed import Used
-from headrace.kernel.pacing import Pacing
 from headrace.planning.contracts import Contract
-from headrace.rdf.terms import Iri
 
-PLACE: Final = "place"
 _MILLION: Final = 1_000_000
 _SLIDES: Final = 10
 """In so many slides of its window a mapping changes once, while nothing is known of it."""
-_IDENTITY: Final = "identity"
 _LEAST: Final = 1e-9
 
 
-@dataclass(slots=True)
-class Counts:
-    """What a view has cost so far, and what was not in it."""
-
-    requests: int = 0
-    refreshed: int = 0
-    missing: int = 0
-
-
-class RemoteView:
+class RemoteView(Mappings):
     """The mappings of a SERVICE under a budget."""
 
     def __init__(self, contract: Contract, query: str) -> None:
         """Begin with nothing in it."""
-        self.contract = contract
-        self.scope = f"view-{_digest(f'{query} {contract.service!r}')}"
-        self.names = [column(each) for each in contract.keys]
-        inner = possible_in_order(contract.service.input)
-        self.columns = [column(each) for each in inner if not each.is_anonymous]
-        self.known = pl.DataFrame(schema=dict.fromkeys((*self.names, PLACE), pl.Int64))
-        self.rows = pl.DataFrame(schema=dict.fromkeys((PLACE, *self.columns), pl.Int64))
-        self.local: LocalView | None = None
-        self.filled_at: int | None = None
-        self.whole = False
-        self.counts = Counts()
-        self.pacing = Pacing()
+        super().__init__(contract, query)
         self.problem: str | None = None
         self.accuracy = 1.0
-        self.first = True
         self.asked = False
         self.asked_for = 0
         self.absent = pl.DataFrame(schema=dict.fromkeys(self.names, pl.Int64))
         self.filling = False
         self.turns = 1
         self.waited = 0.0
-        self.just_asked = np.zeros(0, np.int64)
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
-
-    def __len__(self) -> int:
-        """How many mappings there are."""
-        return self.known.height
-
-    @property
-    def endpoint(self) -> str:
-        """Whom it asks."""
-        endpoint = self.contract.service.endpoint
-        assert isinstance(endpoint, Iri), "planning lets no variable through"
-        return endpoint.value
+        self.needed = self.lacking = 0
+        self.new = 0
+        self.used: list[Used] = []
 
     # -- an evaluation -------------------------------------------------------------------------
 
@@ -88,6 +50,13 @@ class RemoteView:
         self.problem, self.asked, self.asked_for, self.filling = None, False, 0, False
         self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
+        self.needed = self.lacking = self.new = 0
+        self.used = []
+
+    @property
+    def share(self) -> float:
+        """What share of the solutions that need a mapping has one that is known."""
+        return (self.needed - self.lacking) / self.needed if self.needed else 1.0
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
         """The rows of the keys that are needed, after as many refreshes as are allowed.
@@ -98,27 +67,31 @@ class RemoteView:
             fetch: asks the endpoint.
             turns: among how many views the time is shared that is left.
         """
-        habits = fetch.habits(self.contract.service)
+        habits = self._see(fetch)
         self.asked, self.turns = True, turns
         if habits.refused is not None:
             self.problem = habits.refused
-            self._lacks(used.keys)
+            self._lacks(used, np.ones(used.keys.height, np.bool_))
             return self._silent(used.keys)
         if self.local is None:
             expected = habits.expected or _SLIDES * self.contract.window.slide
             self.local = LocalView(expected=expected)
         used = used.ordered(fetch.identities(used.keys))
+        self.used.append(used)
         before = self.counts.requests
         self._fill(now, fetch, habits)
         if not self.first:  # what fills the view at the start is not refreshed
             self.asked_for += self.counts.requests - before
         budget = self._budget(fetch, habits, used.keys.height)
-        self._fetch_missing(used, now, fetch, habits, budget)
+        asked_for = self.asked_for
+        self._fetch_new(used, now, fetch, habits, budget)
+        if self.asked_for > asked_for and self.contract.limits.within is not None:
+            budget = min(budget, self._budget(fetch, habits, used.keys.height))
         placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
         here = placed[PLACE].is_not_null().to_numpy()
         places = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
         self.counts.missing += int(np.count_nonzero(~here))
-        self._lacks(used.keys.filter(pl.Series(~here)))
+        self._lacks(used, ~here)
         again = False
         while True:
             left = max(0, budget - self.asked_for)
@@ -133,9 +106,18 @@ class RemoteView:
         self._make_room(0, used, habits)
         return self._found(used, now)
 
-    def _lacks(self, keys: pl.DataFrame) -> None:
-        """Take note of keys that are needed and not known, wherever in the query."""
+    @property
+    def _rate(self) -> float | None:
+        """How many requests may be sent in a second between evaluations."""
+        own = self.contract.limits.rate
+        return self.habits.rate if own is None else own
+
+    def _lacks(self, used: Used, absent: Flags) -> None:
+        """Take note of the keys that are needed and not known, wherever in the query."""
+        keys = used.keys.filter(pl.Series(absent, dtype=pl.Boolean))
         self.absent = pl.concat([self.absent, keys]).unique(maintain_order=True)
+        self.needed += int(used.weight.sum())
+        self.lacking += int(used.weight[absent].sum())
 
     def _found(self, used: Used, now: int) -> pl.DataFrame:
         """The rows of some keys, each with the chance that it is fresh."""
@@ -170,7 +152,7 @@ class RemoteView:
         if self.problem is not None:  # it has just failed, for where it stands first
             return
         within, began = self._within(fetch), fetch.clock()
-        filling = fetch.everything(self.contract.service, self.scope, within)
+        filling = fetch.everything(self.service, self.scope, within)
         self._waited(fetch.clock() - began, within)
         self.counts.requests += filling.requests
         self.problem, self.filling = filling.problem, filling.waits
@@ -179,7 +161,7 @@ class RemoteView:
         elif filling.rows is not None:
             self.filled_at, self.whole = now, True
             keys = filling.rows.select(self.names).unique(maintain_order=True)
-            self._add(keys, now, fetch)
+            self._add(keys, now, fetch, filling.rows)
             self._put(filling.rows)
 
     def _within(self, fetch: Fetch) -> float | None:
@@ -207,31 +189,124 @@ class RemoteView:
         left = self._within(fetch)
         return left is None or self.pacing.has_time(left)
 
-    def _fetch_missing(
-        self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int
-    ) -> None:
-        """Ask for keys that are not in the view.
+    def _fetch_new(self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int) -> None:
+        """Ask for keys that have never been asked for, before any other is refreshed.
 
-        If the view holds all there was, such a key had no mapping then.
+        If the view was filled with all there was, such a key had no mapping then.
         """
-        missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
-        if missing.is_empty() or self.filled_at is None:
+        if self.filled_at is None or self.problem is not None:  # it has just failed
+            return
+        placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
+        missing = placed[PLACE].is_null().to_numpy()
+        if self.whole and missing.any():
+            self._add_without_rows(used.keys.filter(pl.Series(missing)), used, fetch, habits)
+            placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
+        if self.whole:
+            missing = self._never_asked(placed[PLACE].to_numpy().astype(np.int64), now)
+        self.new += int(np.count_nonzero(missing))
+        chosen = self._ranked(used, np.flatnonzero(missing), now, budget - self.asked_for)
+        if chosen.size == 0:
             return
         if self.whole:
-            assert self.filled_at is not None, "it is whole since then"
-            self._make_room(missing.height, used, habits)
-            self._add(missing, self.filled_at, fetch)
-            if not self.first:  # they were asked for then, and not now
-                self.just_asked = self.just_asked[: -missing.height]
+            self._refresh(placed[PLACE].to_numpy()[chosen].astype(np.int64), now, fetch)
             return
-        asked = missing.head(max(0, budget - self.asked_for))
-        if asked.is_empty() or self.problem is not None:  # it has just failed
-            return
+        asked = used.keys[pl.Series(chosen)]
         reply = self._asked(asked, fetch)
         taken = asked.filter(pl.Series(reply.answered, dtype=pl.Boolean))
-        self._make_room(taken.height, used, habits)
-        self._add(taken, now, fetch)
-        self._put(reply.rows.join(taken, on=self.names, how="semi", maintain_order="left"))
+        self._take(taken, reply.rows, now, used, fetch, habits)
+
+    def _add_without_rows(
+        self, keys: pl.DataFrame, used: Used, fetch: Fetch, habits: Habits
+    ) -> None:
+        """Take in keys of which a view that was filled with all there was had nothing."""
+        assert self.filled_at is not None, "it is whole since then"
+        self._make_room(keys.height, used, habits)
+        self._add(keys, self.filled_at, fetch)
+        if not self.first:  # they were asked for then, and not now
+            self.just_asked = self.just_asked[: -keys.height]
+
+    def _never_asked(self, places: Ints, now: int) -> Flags:
+        """Which mappings are only known because all there was did not have them."""
+        if self.filled_at is None or self.filled_at >= now:
+            return np.zeros(places.size, np.bool_)
+        since = self._local.refreshed[places] == self.filled_at
+        return np.asarray(since & ~np.isin(places, self.rows[PLACE].to_numpy()))
+
+    def _ranked(self, used: Used, new: Ints, now: int, budget: int) -> Ints:
+        """Which of some new keys are asked for, in order: those first that serve most."""
+        if new.size == 0 or budget <= 0:
+            return np.zeros(0, np.int64)
+        number, contract = new.size, self.contract
+        candidates = Candidates(
+            used.identity[new],
+            np.full(number, now, np.int64),
+            np.full(number, self._local.expected, np.int64),
+            np.full(number, -1, np.int64),
+            used.entered[new],
+            used.weight[new],
+        )
+        chosen = elected(candidates, contract.policy.ranker, budget, contract.window, now)
+        return np.asarray(new[chosen], np.int64)
+
+    # -- between evaluations ---------------------------------------------------------------------
+
+    def ask_ahead(self, now: int, fetch: Fetch) -> None:
+        """Ask for mappings until the next evaluation, if a rate is declared.
+
+        What is not in the view goes first. All that is sent counts for the budget of the next
+        evaluation, of which as much is left as new keys have needed in this one.
+        """
+        rate, limits = self._rate, self.contract.limits
+        if rate is None or self.local is None or self.filled_at is None:
+            return
+        keys = pl.concat([self.absent, self._due_next(now)])
+        if limits.requests is not None:
+            reserved = 0 if self.pacing.starved else self.new
+            keys = keys.head(max(0, limits.requests - reserved))
+        fetch.ask_ahead(self.service, self.contract.keys, keys, rate, self.scope, now)
+
+    def _due_next(self, now: int) -> pl.DataFrame:
+        """The keys that would be refreshed in the next evaluation, the most useful first."""
+        local, contract = self._local, self.contract
+        after = now + contract.window.slide
+        parts = [
+            (each.keys.join(self.known, on=self.names, how="left", maintain_order="left"), each)
+            for each in self.used
+        ]
+        columns = [(placed[PLACE].to_numpy(), each.weight, each.entered) for placed, each in parts]
+        if contract.policy.proposer is Proposer.GNR:
+            every = np.arange(len(self))
+            columns = [(every, np.ones(every.size, np.int64), np.full(every.size, now, np.int64))]
+        if not columns:
+            return self.absent.clear()
+        places, weight, entered = (np.concatenate(each) for each in zip(*columns, strict=True))
+        here = ~np.isnan(places.astype(np.float64))
+        places, first = np.unique(places[here].astype(np.int64), return_index=True)
+        stale = local.refreshed[places] < now
+        places, first = places[stale], first[stale]
+        candidates = local.candidates(places, entered[here][first], weight[here][first])
+        ranker, window = contract.policy.ranker, contract.window
+        chosen = elected(candidates, ranker, places.size, window, after)
+        return self.known.select(self.names)[pl.Series(places[chosen])]
+
+    def take_replies(self, fetch: Fetch) -> None:
+        """Take in what has been answered since the last evaluation, and count what was sent."""
+        if self._rate is None or self.local is None:
+            return
+        said = fetch.replies(self.service, self.contract.keys, self.scope)
+        self.asked_for += said.sent
+        self.counts.requests += said.requests
+        self.counts.between += said.requests
+        self.pacing.saw_seconds(said.seconds)
+        if said.problem is not None:
+            self.problem = said.problem
+        for at, keys, rows in said.answered:
+            placed = keys.join(self.known, on=self.names, how="left", maintain_order="left")
+            new = keys.filter(placed[PLACE].is_null())
+            known = placed[PLACE].drop_nulls().to_numpy().astype(np.int64)
+            self._replace(known[self.local.refreshed[known] <= at], rows, at, fetch)
+            self._take(new, rows, at, None, fetch, self.habits)
+            self.counts.refreshed += new.height
 
     def _elected(
         self,
@@ -309,23 +384,11 @@ class RemoteView:
         asked = self.known[pl.Series(places)]
         reply = self._asked(asked.select(self.names), fetch)
         answered = np.array(reply.answered, np.bool_)
-        done = places[answered]
-        if done.size == 0:
-            return
-        before = self._signatures(done, fetch)
-        gone = pl.Series(PLACE, done, pl.Int64)
-        self.rows = self.rows.filter(~pl.col(PLACE).is_in(gone.implode()))
-        keys = self.known.filter(pl.col(PLACE).is_in(gone.implode()))
-        self._put(reply.rows.join(keys, on=self.names, how="semi", maintain_order="left"))
-        after = self._signatures(done, fetch)
-        changed = np.array([before.get(each) != after.get(each) for each in done.tolist()])
-        self._local.refresh(done, changed, now)
-        self.just_asked = np.concatenate([self.just_asked, self._local.identity[done]])
-        self.counts.refreshed += int(done.size)
+        self._replace(places[answered], reply.rows, now, fetch)
 
     def _asked(self, keys: pl.DataFrame, fetch: Fetch) -> Reply:
         scope = f"{self.scope}-{self.counts.requests}"
-        service, within, began = self.contract.service, self._within(fetch), fetch.clock()
+        service, within, began = self.service, self._within(fetch), fetch.clock()
         reply = fetch.some(service, self.contract.keys, keys, within, scope)
         self._waited(fetch.clock() - began, within)
         self.asked_for += keys.height
@@ -339,11 +402,12 @@ class RemoteView:
         """Take note of a wait; what it was too long is time that evaluations need besides."""
         self.waited += seconds if within is None else min(seconds, within)
 
-    def alert(self, accuracy: float, seconds: float, own: float) -> str | None:
+    def alert(self, accuracy: float, completeness: float, seconds: float, own: float) -> str | None:
         """Why the contract is not met; None if it is.
 
         Args:
             accuracy: the estimate for the whole answer.
+            completeness: likewise.
             seconds: how long the evaluation has taken.
             own: how much of that was not for requests.
         """
@@ -355,126 +419,16 @@ class RemoteView:
             return "its first answer is still on its way"
         if limits.within is not None and seconds * _MILLION > limits.within:
             return f"an evaluation has taken {seconds:.3f} s, not {limits.within / _MILLION:g} s"
-        if limits.within is not None and self.pacing.starved:
+        if limits.within is not None and self.pacing.starved and self._rate is None:
             return f"no request fits into {limits.within / _MILLION:g} s"
-        if limits.accuracy is not None and accuracy < limits.accuracy:
-            return f"the estimated accuracy is {accuracy:.2f}, below {limits.accuracy:g}"
-        return None
-
-    # -- what is in it -------------------------------------------------------------------------
-
-    @property
-    def _local(self) -> LocalView:
-        assert self.local is not None, "the first evaluation makes it"
-        return self.local
-
-    def _add(self, keys: pl.DataFrame, at: int, fetch: Fetch) -> None:
-        """Take in new keys, whose rows follow."""
-        numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
-        self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
-        added = fetch.identities(keys)
-        self._local.add(added, at)
-        self.just_asked = np.concatenate([self.just_asked, added])
-
-    def _put(self, rows: pl.DataFrame) -> None:
-        """Take in rows of known keys, in place of none."""
-        placed = rows.select(self.columns).join(self.known, on=self.names, how="inner")
-        self.rows = pl.concat([self.rows, placed.select(PLACE, *self.columns)])
-
-    def _signatures(self, places: Ints, fetch: Fetch) -> dict[int, list[tuple[int | None, ...]]]:
-        """What each of some mappings says, in a form that can be compared.
-
-        Blank nodes of two answers are never the same, which is no change.
-        """
-        wanted = pl.Series(PLACE, places, pl.Int64).implode()
-        held = self.rows.filter(pl.col(PLACE).is_in(wanted))
-        found: dict[int, list[tuple[int | None, ...]]] = {}
-        for place, *values in fetch.without_blank_nodes(held, self.columns).iter_rows():
-            found.setdefault(place, []).append(tuple(values))
-        for rows in found.values():
-            rows.sort(key=lambda row: [(each is None, each or 0) for each in row])
-        return found
-
-    def _make_room(self, number: int, used: Used, habits: Habits) -> None:
-        """Forget what was refreshed longest ago and is not needed now, if there is no room."""
-        over, more = len(self) + number - habits.most, self.rows.height - habits.rows
-        if over <= 0 and more <= 0:
-            return
-        needed = self.known.join(used.keys, on=self.names, how="semi")[PLACE].to_numpy()
-        others = np.setdiff1d(np.arange(len(self)), needed)
-        local = self._local
-        oldest = others[np.lexsort((local.identity[others], local.refreshed[others]))]
-        sizes = np.bincount(self.rows[PLACE].to_numpy(), minlength=len(self))[oldest]
-        enough = int(np.searchsorted(np.cumsum(sizes), more)) + 1 if more > 0 else 0
-        oldest = oldest[: max(over, enough, 0)]
-        if oldest.size == 0:
-            return
-        kept = np.setdiff1d(np.arange(len(self)), oldest).astype(np.int64)
-        self._local.keep(kept)
-        moved = pl.DataFrame({PLACE: kept, "new": np.arange(kept.size)})
-        renamed = {"new": PLACE}
-        known = self.known.join(moved, on=PLACE, how="inner", maintain_order="left")
-        self.known = known.drop(PLACE).rename(renamed)
-        rows = self.rows.join(moved, on=PLACE, how="inner", maintain_order="left")
-        self.rows = rows.drop(PLACE).rename(renamed).select(PLACE, *self.columns)
-        self.whole = False
+        if limits.accuracy is None:
+            return None
+        shares = {"accuracy": accuracy, "completeness": completeness}
+        below = [
+            f"the estimated {name} is {share:.2f}"
+            for name, share in shares.items()
+            if share < limits.accuracy - _LEAST
+        ]
+        return f"{' and '.join(below)}, below {limits.accuracy:g}" if below else None
 
     # -- what must not be forgotten ------------------------------------------------------------
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """All that another process needs to go on."""
-        if self.local is None:
-            return {}
-        local = self.local
-        mappings = self.known.with_columns(
-            pl.Series(_IDENTITY, local.identity),
-            pl.Series("best before", local.best_before),
-            pl.Series("refreshed", local.refreshed),
-            pl.Series("declared", local.declared),
-            pl.Series("changes", local.evidence.changes),
-            pl.Series("elapsed", local.evidence.time),
-        )
-        state = {
-            "filled": self.filled_at,
-            "whole": self.whole,
-            "expected": local.expected,
-            "patience": local.patience,
-            **asdict(local.beliefs),
-            **asdict(self.counts),
-            **self.pacing.state(),
-        }
-        return {"mappings": mappings, "rows": self.rows, "state": pl.DataFrame([state])}
-
-    def recall(self, frames: Mapping[str, pl.DataFrame]) -> None:
-        """Go on with what another process has known."""
-        mappings = frames["mappings"].sort(PLACE)
-        [state] = frames["state"].rows(named=True)
-        self.known = mappings.select(*self.names, PLACE)
-        self.rows = frames["rows"].select(PLACE, *self.columns)
-        if _IDENTITY not in mappings.columns:  # an older version told them by their ids
-            mappings = mappings.with_columns(mappings[PLACE].alias(_IDENTITY))
-        self.filled_at, self.whole = state["filled"], state["whole"]
-        self.first = False
-        self.counts = Counts(state["requests"], state["refreshed"], state["missing"])
-        self.pacing = Pacing.recalled(state)
-        self.local = LocalView(
-            expected=state["expected"],
-            identity=mappings[_IDENTITY].to_numpy().copy(),
-            best_before=mappings["best before"].to_numpy().copy(),
-            refreshed=mappings["refreshed"].to_numpy().copy(),
-            declared=mappings["declared"].to_numpy().copy(),
-            evidence=Evidence(
-                mappings["changes"].to_numpy().copy(), mappings["elapsed"].to_numpy().copy()
-            ),
-            beliefs=Beliefs(state["clock"], state["phase"], state["memoryless"]),
-            patience=state["patience"],
-        )
-
-    def ids(self) -> list[pl.Series]:
-        """The ids of all its terms."""
-        known = [self.known[name] for name in self.names]
-        return [*known, *(self.rows[name].drop_nulls() for name in self.columns)]
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()

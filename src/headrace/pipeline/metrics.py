@@ -181,12 +181,24 @@ _CONTRACTS: Final[tuple[tuple[str, str, str, Callable[[Contracted], float]], ...
         lambda c: c.accuracy,
     ),
     (
+        "headrace_service_completeness",
+        "gauge",
+        "The estimated share of the expected rows that the last answer from local views has.",
+        lambda c: c.completeness,
+    ),
+    (
         "headrace_service_alert",
         "gauge",
         "1 while a contract with an endpoint is not met.",
         lambda c: bool(c.alerts),
     ),
     ("headrace_service_requests_total", "counter", "Requests for views.", lambda c: c.requests),
+    (
+        "headrace_service_between_total",
+        "counter",
+        "Those of the requests that were sent between evaluations.",
+        lambda c: c.between,
+    ),
     ("headrace_service_refreshed_total", "counter", "Mappings refreshed.", lambda c: c.refreshed),
     (
         "headrace_service_missing_total",

@@ -107,6 +107,7 @@ def _header(bundles: Sequence[Sequence[Report]]) -> pa.Table:
                     "errors": list(report.errors.items()),
                     "skipped": sorted(report.skipped),
                     "accuracies": list(report.accuracies.items()),
+                    "completenesses": list(report.completenesses.items()),
                 }
                 for report in bundle
             ],
@@ -157,5 +158,6 @@ def _reports(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Iterat
             {int(place): text for place, text in each["errors"]},
             frozenset(each.get("skipped", ())),
             {int(place): value for place, value in each.get("accuracies", ())},
+            {int(place): value for place, value in each.get("completenesses", ())},
         )
         first, row = first + each["instants"], row + each["rows"]

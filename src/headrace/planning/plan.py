@@ -114,7 +114,7 @@ class Plan:
     @cached_property
     def contracts(self) -> tuple[Contract, ...]:
         """What each SERVICE under a budget is held to."""
-        return contracts_of(self.pattern, [window.frame for window in self.windows])
+        return contracts_of(self.pattern, self.windows, report=self.semantics.report)
 
     @cached_property
     def matching(self) -> Matching:
@@ -241,7 +241,7 @@ def _check(query: Query, source: Source | None) -> None:
             first,
             hint="leave order=event-time, so that equal times have an order",
         )
-    contracts_of(query.pattern, [window.frame for window in query.windows], source)
+    contracts_of(query.pattern, query.windows, source, semantics.report)
 
 
 def _stamps_inside_exists(pattern: Operator) -> Iterator[Timestamp]:

@@ -37,6 +37,7 @@ class Evaluation:
         skipped: whether the query was not evaluated at this instant, for want of time.
         accuracy: what share of the answer is estimated to be right, where remote data come from a
             local view; None if none do.
+        completeness: what share of the rows that are expected the answer has, likewise.
     """
 
     query: str
@@ -50,6 +51,7 @@ class Evaluation:
     error: str | None = None
     skipped: bool = False
     accuracy: float | None = None
+    completeness: float | None = None
 
     @property
     def time(self) -> datetime:

@@ -36,13 +36,13 @@ def _head(evaluation: Evaluation) -> dict[str, Any]:
         for name, (opens, closes) in evaluation.windows.items()
     }
     at = _milliseconds(evaluation.at)
-    accuracy = {} if evaluation.accuracy is None else {"accuracy": round(evaluation.accuracy, 4)}
+    quality = {"accuracy": evaluation.accuracy, "completeness": evaluation.completeness}
     return {
         "query": evaluation.query,
         "at": at,
         "seq": evaluation.seq,
         "windows": windows,
-        **accuracy,
+        **{name: round(share, 4) for name, share in quality.items() if share is not None},
     }
 
 

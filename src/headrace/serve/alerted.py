@@ -65,4 +65,5 @@ def _shown(alert: Alert) -> dict[str, Any]:
         "at": alert.at / 1000,
         "problem": alert.problem,
         "accuracy": round(alert.accuracy, 4),
+        "completeness": round(alert.completeness, 4),
     }

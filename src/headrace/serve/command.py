@@ -61,6 +61,22 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="Private addresses that SERVICE may connect to."),
     ] = None,
+    service_description: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="How often endpoints change, in VoID."),
+    ] = None,
+    service_changes: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="How often single keys of views change: .csv, .tsv or RDF."
+        ),
+    ] = None,
+    service_changes_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IRI", help="The property of endpoints that says how often a key changes."
+        ),
+    ] = None,
     runner: Annotated[str, typer.Option(help="inline, or spark.")] = "inline",
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="The Spark to run on; else one of its own.")
@@ -85,9 +101,8 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
             raise MachineError(
                 f"headrace serve needs {error.name}: pip install 'headrace[serve]'"
             ) from None
-        from headrace.background.config import ServiceConfig
         from headrace.launching import runner_kind
-        from headrace.options import named_file, settings_of
+        from headrace.options import named_file, services_of, settings_of
         from headrace.serve.limits import Limits
         from headrace.serve.settings import Settings, token_of
 
@@ -102,8 +117,12 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 static=[named_file(each) for each in static or []],
                 schemas=[named_file(each) for each in schema or []],
                 settings=settings_of(settings or []),
-                services=ServiceConfig(
-                    allow=tuple(service_allow or ()), private=tuple(service_private or ())
+                services=services_of(
+                    service_allow,
+                    service_private,
+                    service_description,
+                    service_changes,
+                    service_changes_by,
                 ),
                 timeout=timeout,
                 runner=runner_kind(runner),

@@ -303,6 +303,8 @@ def _said(
     }
     if evaluation.accuracy is not None:
         said["accuracy"] = round(evaluation.accuracy, 4)
+    if evaluation.completeness is not None:
+        said["completeness"] = round(evaluation.completeness, 4)
     if evaluation.error is not None:
         return said | {"error": evaluation.error, "count": 0}
     if evaluation.skipped:

@@ -159,10 +159,12 @@ def _heads(report: Report) -> pl.Series:
         said += [pl.lit(before), opens.alias(f"opens {place}"), pl.lit(", ")]
         said += [closes.alias(f"closes {place}"), pl.lit("]")]
     said.append(pl.lit("}, "))
-    if report.accuracies:
-        found = [report.accuracies.get(place) for place in range(len(report))]
-        shown = ["" if each is None else f'"accuracy": {round(each, 4)}, ' for each in found]
-        said.append(pl.Series("accuracy", shown, pl.String))
+    shares = (("accuracy", report.accuracies), ("completeness", report.completenesses))
+    for name, by_place in shares:
+        if by_place:
+            found = [by_place.get(place) for place in range(len(report))]
+            shown = ["" if each is None else f'"{name}": {round(each, 4)}, ' for each in found]
+            said.append(pl.Series(name, shown, pl.String))
     return pl.select(pl.concat_str(*said).alias(_HEAD))[_HEAD]
 
 

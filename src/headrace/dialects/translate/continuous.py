@@ -31,7 +31,7 @@ from headrace.algebra.windows import (
     WindowFrame,
 )
 from headrace.dialects.profiles import MissingStep, Profile
-from headrace.dialects.settings import applied, service_budget
+from headrace.dialects.settings import applied, service_budget, service_rate
 from headrace.dialects.translate.patterns import OpenGroup
 from headrace.dialects.translate.queries import QueryTranslator
 from headrace.dialects.translate.trees import (
@@ -56,6 +56,7 @@ class ContinuousTranslator(QueryTranslator):
         self.profile = profile
         self.settings = settings
         self.default_budget = service_budget(settings)
+        self.rate = service_rate(settings)
         self.windows: list[WindowDeclaration] = []
         self._window_nodes: dict[WindowDeclaration, Node] = {}
         self._registration: Registration | None = None

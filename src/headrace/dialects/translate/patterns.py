@@ -92,6 +92,7 @@ class PatternTranslator(ExpressionTranslator):
         super().__init__(source)
         self._bgps = 0
         self.default_budget: Budget | None = None
+        self.rate: float | None = None
         """What a SERVICE is held to that says nothing of its own."""
 
     @abstractmethod
@@ -246,7 +247,8 @@ class PatternTranslator(ExpressionTranslator):
             within,
             None if policy is None else str(policy).upper() + policy_star,
             None if requests is None else self.natural(as_token(requests), "BUDGET"),
-            None if policy is None else span(policy),
+            policy_span=None if policy is None else span(policy),
+            rate=self.rate,
         )
 
     def values(self, tree: Tree[Token]) -> Values:

@@ -1,0 +1,263 @@
+"""How good answers from local views are: right rows, missing rows, and what is said of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from headrace import Engine, Evaluation, Query
+from headrace.background.config import ServiceConfig
+from headrace.kernel.alerts import Alert
+from headrace.pipeline.manifest import NOTHING
+from headrace.pipeline.metrics import Figures, exposition, measures
+from headrace.results.ndjson import ndjson_lines
+
+from .endpoint_server import Endpoint, Handler, serving
+
+STREAM = "http://example.org/s"
+USERS = 20
+DATA = "".join(
+    f"<u:{user}> <p:n> {user} . <u:{user}> <p:of> <t:{user % 2}> .\n" for user in range(USERS)
+)
+Made = Callable[..., Engine]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving(DATA) as found:
+        yield found
+
+
+@pytest.fixture
+def opened(endpoint: Endpoint) -> Iterator[Made]:
+    engines: list[Engine] = []
+
+    def made(**options: Any) -> Engine:
+        allowed = {"allow": (endpoint.iri,), "private": ("127.0.0.1",), **options}
+        engines.append(Engine(services=ServiceConfig(**allowed)))
+        return engines[-1]
+
+    yield made
+    for each in engines:
+        each.static.close()
+
+
+def text_of(endpoint: Endpoint, contract: str, head: str = "SELECT ?u ?n", where: str = "") -> str:
+    where = where or "?u <p:m> ?post SERVICE <E> [C] { ?u <p:n> ?n }"
+    where = where.replace("<E> [C]", f"<{endpoint.iri}> {contract}")
+    head, _, tail = head.partition("|")
+    return f"{head} FROM STREAM <{STREAM}> [RANGE 4s STEP 1s] {{ {where} }} {tail}"
+
+
+def mention(engine: Engine, second: int, users: range = range(USERS)) -> None:
+    for user in users:
+        engine.stream(STREAM).push(f"<u:{user}> <p:m> <x:p> .", at=1000 * second - 500)
+    engine.stream(STREAM).push("<x:a> <x:tick> <x:b> .", at=1000 * second + 50)
+    engine.step()
+
+
+def last(query: Query) -> Evaluation:
+    assert query.error is None
+    return list(query.results())[-1]
+
+
+def quality(evaluation: Evaluation) -> tuple[float, float]:
+    assert evaluation.accuracy is not None
+    assert evaluation.completeness is not None
+    return round(evaluation.accuracy, 4), round(evaluation.completeness, 4)
+
+
+# -- rows that are missing ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"fill": "window"}, {"view": 12}, {"rows": 12}])
+def test_two_of_twenty_rows_are_a_tenth(
+    endpoint: Endpoint, opened: Made, options: dict[str, Any]
+) -> None:
+    engine = opened(**options)
+    query = engine.register(text_of(endpoint, "[ACCURACY 0.75 BUDGET 2]"), name="q")
+    heard: list[Alert] = []
+    engine.alerts.on_change(heard.append)
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 2
+    assert quality(found) == (1.0, 0.1)
+    [alert] = heard
+    assert alert.problem == "the estimated completeness is 0.10, below 0.75"
+    assert alert.completeness == 0.1
+    assert "100% accurate and 10% complete" in str(alert)
+    [line, *_] = ndjson_lines(found)
+    assert list(json.loads(line))[:6] == [
+        "query", "at", "seq", "windows", "accuracy", "completeness",
+    ]  # fmt: skip
+    figures = Figures(NOTHING, contracts=engine.runner.kernel.contracted())
+    assert 'headrace_service_completeness{query="q"} 0.1' in exposition(measures(figures, 0.0))
+    for second in range(2, 12):
+        mention(engine, second)
+    assert last(query).completeness == 1.0
+    assert heard[-1].problem != alert.problem
+
+
+def test_an_endpoint_that_cuts_its_answers_has_not_given_everything(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    """It gives ten rows of twenty, and says nothing of the others."""
+
+    def cut(handler: Handler) -> bool:
+        found = list(endpoint.store.query(handler.asked))  # type: ignore[arg-type]  # rows
+        names = ["u", "n"]
+        rows = [
+            {
+                name: {"type": kind, "value": row[name].value}
+                for name, kind in zip(names, ("uri", "literal"), strict=True)
+            }
+            for row in found[:10]
+        ]
+        body = {"head": {"vars": names}, "results": {"bindings": rows}}
+        return handler.answer(json.dumps(body).encode())
+
+    endpoint.always = cut
+    engine = opened()
+    query = engine.register(text_of(endpoint, "[BUDGET 5]"))
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 5
+    assert quality(found) == (1.0, 0.25)
+    assert "OFFSET 10" in endpoint.seen[1].query
+
+
+def test_an_empty_answer_is_as_complete_as_its_mappings_are_known(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    engine = opened(fill="window")
+    nobody = engine.register(text_of(endpoint, "[BUDGET 0]"), name="nobody")
+    unknown = engine.register(
+        text_of(endpoint, "[BUDGET 5]").replace("<p:n>", "<p:nothing>"), name="unknown"
+    )
+    mention(engine, 1)
+    assert quality(last(nobody)) == (1.0, 0.0)
+    assert quality(last(unknown)) == (1.0, 0.25)
+
+
+def test_rows_that_need_no_mapping_are_complete(endpoint: Endpoint, opened: Made) -> None:
+    """Half of the rows come from elsewhere: of the others a tenth is there."""
+    engine = opened(fill="window")
+    where = "{ ?u <p:m> ?n } UNION { ?u <p:m> ?post SERVICE <E> [C] { ?u <p:n> ?n } }"
+    query = engine.register(text_of(endpoint, "[BUDGET 2]", where=where))
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 22
+    assert quality(found) == (1.0, 0.55)
+
+
+def test_two_views_lack_rows_together(endpoint: Endpoint, opened: Made) -> None:
+    engine = opened(fill="window")
+    ask = "SERVICE <E> [C] { ?u <p:n> ?n } SERVICE <E> [C] { ?u <p:of> ?t }"
+    query = engine.register(text_of(endpoint, "[BUDGET 10]", "SELECT ?u ?t", f"?u <p:m> ?p {ask}"))
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 10
+    assert quality(found) == (1.0, 0.5), "the second is only asked for what the first has"
+
+
+def test_optional_counts_what_is_not_known_as_missing(endpoint: Endpoint, opened: Made) -> None:
+    engine = opened(fill="window")
+    where = "?u <p:m> ?post OPTIONAL { SERVICE <E> [C] { ?u <p:n> ?n } }"
+    query = engine.register(text_of(endpoint, "[BUDGET 2]", where=where))
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 20
+    assert quality(found) == (0.1, 0.1)
+
+
+# -- rows that are made of many -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("head", "budget", "accuracy", "completeness"),
+    [
+        ("SELECT (COUNT(*) AS ?k)", 2, 0.0, 1.0),
+        ("SELECT (COUNT(*) AS ?k)", 20, 1.0, 1.0),
+        ("SELECT (COUNT(*) AS ?k)", 0, 0.0, 1.0),
+        ("SELECT ?u (SUM(?n) AS ?k)| GROUP BY ?u", 2, 1.0, 0.1),
+    ],
+)
+def test_a_group_that_lacks_a_solution_is_wrong(
+    endpoint: Endpoint,
+    opened: Made,
+    head: str,
+    budget: int,
+    accuracy: float,
+    completeness: float,
+) -> None:
+    engine = opened(fill="window")
+    query = engine.register(text_of(endpoint, f"[BUDGET {budget}]", head))
+    mention(engine, 1)
+    assert quality(last(query)) == (accuracy, completeness)
+
+
+def test_what_is_missing_is_in_one_group_or_the_other(endpoint: Endpoint, opened: Made) -> None:
+    """Two teams of ten, of which one solution is missing: one of the two sums is wrong."""
+    engine = opened(fill="window")
+    where = "?u <p:m> ?post . ?u <p:team> ?t SERVICE <E> [C] { ?u <p:n> ?n }"
+    head = "SELECT ?t (SUM(?n) AS ?k)| GROUP BY ?t"
+    query = engine.register(text_of(endpoint, "[BUDGET 19]", head, where))
+    for user in range(USERS):
+        team = f"<u:{user}> <p:team> <t:{user % 2}> ."
+        engine.stream(STREAM).push(team, at=400)
+    mention(engine, 1)
+    accuracy, completeness = quality(last(query))
+    assert accuracy == pytest.approx(0.5, abs=0.05)
+    assert completeness == 1.0
+
+
+def test_an_aggregate_beside_rows_is_wrong_if_its_group_lacks_one(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    engine = opened(fill="window")
+    head = "SELECT ?u ?n ?k|AGGREGATE { (?k, COUNT, {?all}) }"
+    where = "?u <p:m> ?post BIND (1 AS ?all) SERVICE <E> [C] { ?u <p:n> ?n }"
+    query = engine.register(text_of(endpoint, "[BUDGET 2]", head, where))
+    mention(engine, 1)
+    assert quality(last(query)) == (0.0, 0.1)
+
+
+def test_the_first_rows_may_not_be_the_first(endpoint: Endpoint, opened: Made) -> None:
+    """Of twenty rows five are known: of the two greatest a quarter is among them."""
+    engine = opened(fill="window")
+    head = "SELECT ?u ?n|ORDER BY DESC(?n) LIMIT 2"
+    query = engine.register(text_of(endpoint, "[BUDGET 5]", head))
+    mention(engine, 1)
+    found = last(query)
+    assert len(found.rows) == 2
+    assert quality(found) == (0.25, 0.25)
+
+
+# -- new keys -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["WBM", "LRU", "RND", "GNR"])
+@pytest.mark.parametrize("fill", ["whole", "window"])
+def test_new_keys_are_fetched_first(
+    endpoint: Endpoint, opened: Made, policy: str, fill: str
+) -> None:
+    """Also where all the rest is old, and where a view was filled with all there was."""
+    engine = opened(fill=fill, refresh="bound", changes=((endpoint.iri, 1.0),))
+    query = engine.register(text_of(endpoint, f"[POLICY {policy} BUDGET 10]"))
+    mention(engine, 1, range(10))
+    mention(engine, 5, range(10))
+    endpoint.store.update("INSERT DATA { <u:77> <p:n> 77 . <u:78> <p:n> 78 }")
+    for user in (77, 78):
+        engine.stream(STREAM).push(f"<u:{user}> <p:m> <x:p> .", at=5500)
+    before = len(endpoint.seen)
+    mention(engine, 6, range(10))
+    asked = [each.query for each in endpoint.seen[before:]]
+    assert 2 <= len(asked) <= 10
+    first = " ".join(asked[:2])
+    assert "<u:77>" in first
+    assert "<u:78>" in first
+    values = {str(row[0]) for row in last(query).rows}
+    assert {"<u:77>", "<u:78>"} <= values
