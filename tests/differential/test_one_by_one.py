@@ -38,7 +38,7 @@ def over_window(text: str) -> str:
     return f"{head} {FRAME} WHERE {{ WINDOW <http://x/window> {{ {body} }} }} {modifiers}"
 
 
-@repeat(60, share=1 / 4)
+@repeat(40, share=1 / 4)
 @given(datasets(), queries())
 def test_a_window_agrees_with_pyoxigraph(data: str, text: str) -> None:
     query = parse(text, "sparql").query
