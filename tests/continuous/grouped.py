@@ -30,7 +30,8 @@ Emit = Literal["rstream", "istream", "dstream"]
 REFUSED: Final = "bad"
 """The word for which the function of the tests fails, on some terms."""
 FUNCTION: Final = "http://x/f"
-_CALL: Final = re.compile(r"<http://x/f>\([^)]*\)")
+_CALL: Final = re.compile(r"<http://x/f>\((\?\w+), [^)]*\)")
+"""The function is true of every term, and an error where there is none."""
 _BOTH: Final = re.compile(r"\[(\S*)\| \?x \(:tag\|:tag\) \?z \]")
 """Both ways give the same solution, which counts twice; pyoxigraph gives it once."""
 _HOLE: Final = re.compile("«([a-z]+)»")
@@ -463,9 +464,9 @@ def _members(random: Random, body: str, asked: str, number: int) -> tuple[Member
 
 
 def _for_oracle(text: str) -> str:
-    """A query without calls, and with a union for the alternative of a path."""
+    """A query without calls of the function, and with a union for the alternative of a path."""
     text = _BOTH.sub(r"{ [\1| ?x :tag ?z ] } UNION { [\1| ?x :tag ?z ] }", text)
-    return _CALL.sub("true", text)
+    return _CALL.sub(r"(STR(\1) != '')", text)
 
 
 def _filled(text: str, value: Callable[[int, str], str]) -> str:

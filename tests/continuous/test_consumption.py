@@ -172,7 +172,7 @@ def text_of(asked: Asked, step: int, graphs: bool) -> str:
 
 
 @pytest.mark.slow
-@repeat(150)
+@repeat(70)
 @given(cases(), st.sampled_from(BOTH), st.sampled_from([None, 1, 2, 3]))
 def test_answers_are_those_of_the_definition(case: Case, how: str, batches: int | None) -> None:
     found = case.played(how, batches)

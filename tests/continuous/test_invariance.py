@@ -26,7 +26,7 @@ WHERE {{ WINDOW <http://x/w> {{ ?x <http://x/p> ?v }} }}
 """
 Steps = Sequence[Sequence[tuple[str, int]]]
 
-often = repeat(200)
+often = repeat(100)
 
 
 def played(case: Case, batches: Steps | int | None = None, *, live: bool = False) -> Played:

@@ -83,13 +83,13 @@ def compare(case: Case, *, live: bool = False) -> None:
     assert rejected == events(theirs.rejected)
 
 
-@repeat(200)
+@repeat(100)
 @given(cases(), st.booleans())
 def test_the_engine_agrees_with_the_definitions(case: Case, live: bool) -> None:
     compare(case, live=live)
 
 
-@repeat(50, share=1 / 4)
+@repeat(30, share=1 / 4)
 @given(cases().map(as_registered))
 def test_it_does_so_by_what_the_text_and_the_profile_say(case: Case) -> None:
     compare(case)

@@ -18,7 +18,7 @@ from tests.continuous.ways import play_every_way
 from tests.fuzzing import repeat
 
 pytestmark = pytest.mark.slow
-often = repeat(150)
+often = repeat(70)
 
 
 @pytest.fixture(autouse=True, scope="module")

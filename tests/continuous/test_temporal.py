@@ -29,7 +29,7 @@ from tests.fuzzing import repeat
 from tests.pipeline.scenarios import Deployed
 
 pytestmark = pytest.mark.slow
-often = repeat(120)
+often = repeat(60)
 
 Triple = tuple[str, str, str]
 STREAMS: Final = ("http://x/s", "http://x/t")
@@ -390,7 +390,7 @@ def test_blocks_in_time_when_elements_arrive(case: Case, batches: int | None) ->
     assert found(run(case, batches)) == case.expected(), case.text
 
 
-@repeat(30, share=1 / 4)
+@repeat(15, share=1 / 4)
 @given(cases())
 def test_rules_make_no_difference(case: Case) -> None:
     off = {f"rules.{rule.name}": "off" for rule in RULES}

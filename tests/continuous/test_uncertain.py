@@ -21,7 +21,7 @@ from tests.continuous.ways import play_every_way
 from tests.fuzzing import repeat
 
 pytestmark = pytest.mark.slow
-often = repeat(30)
+often = repeat(15)
 
 NAMES = (*(rule.name for rule in RULES), *PHYSICAL)
 NONE = {f"rules.{name}": "off" for name in NAMES}

@@ -58,7 +58,7 @@ def of_query(played: Played, name: str) -> list[Evaluation]:
     return [each for each in played.evaluations if each.query == name]
 
 
-@repeat(100, share=1 / 2)
+@repeat(50, share=1 / 2)
 @given(
     cases(),
     st.sampled_from([(0, 0), (1, 1), (1, 1), (3, 2)]),

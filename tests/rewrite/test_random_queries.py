@@ -85,7 +85,7 @@ def played(script: Script, rules: Rules) -> Played:
     return found
 
 
-@repeat(60)
+@repeat(30)
 @given(scripts(), randoms)
 def test_a_continuous_query_emits_the_same(script: Script, random: Random) -> None:
     query = parsed(script.text, script.dialect)
