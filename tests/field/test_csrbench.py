@@ -49,7 +49,7 @@ def run(
             engine.step()
     engine.step()
     engine.finish()
-    assert engine.counters[STREAM] == Counters(elements=SECONDS)
+    assert engine.counters[STREAM] == Counters(elements=SECONDS, messages=SECONDS)
     assert not any(query.error for query in queries.values())
     return {name: list(query.results()) for name, query in queries.items()}
 

@@ -211,7 +211,7 @@ def run(
         stream.feed_timed("".join(text[start : start + (lines or len(text))]))
         engine.step()
     engine.finish()
-    assert engine.counters[STREAM] == Counters(elements=len(text))
+    assert engine.counters[STREAM] == Counters(elements=len(text), messages=len(text))
     assert not any(each.error for each in registered.values())
     return {name: list(map(shortened, each.results())) for name, each in registered.items()}
 
