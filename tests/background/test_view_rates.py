@@ -17,7 +17,7 @@ import pytest
 from headrace import Engine
 from headrace.background.config import ServiceConfig
 from headrace.background.declared import changes_of
-from headrace.background.pacing import Paced
+from headrace.background.paced import Paced
 from headrace.errors import SettingError
 from headrace.kernel.remote import Contracted
 from headrace.kernel.view import RemoteView

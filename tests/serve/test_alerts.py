@@ -86,6 +86,29 @@ def test_broken_contracts_are_events_of_the_status(tmp_path: Path) -> None:
             assert 'headrace_service_alert{query="some"} 0' in client.get("/metrics").text
 
 
+def test_answers_that_lack_rows_say_so_over_http(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text("key,changes\nu:1,PT10M\n")
+    with serving(DATA) as endpoint:
+        endpoint.always = answers(500, "broken")
+        options = (
+            *("--service-allow", endpoint.iri, "--service-private", "127.0.0.1"),
+            *("--service-changes", str(rates), "--service-changes-by", "p:every"),
+            *("--set", "service.rate=1"),
+        )
+        with process(tmp_path, *options) as server, server.client() as client:
+            client.put("/streams/cars", json={"iri": CARS, "time": "said"}).raise_for_status()
+            text = text_of(endpoint).replace("[POLICY", "[ACCURACY 0.5 POLICY")
+            answer = client.post("/queries", json={"text": text, "name": "some"})
+            assert answer.status_code == 201, answer.text
+            mention(client, 1)
+            [standing] = until(lambda: client.get("/queries/some").json()["alerts"])
+            assert standing["completeness"] == 0
+            assert 'headrace_service_completeness{query="some"} 0' in client.get("/metrics").text
+            windows = client.get("/queries/some/results").json()["evaluations"]
+            assert [(each["accuracy"], each["completeness"]) for each in windows] == [(1.0, 0.0)]
+
+
 def _kept_again(client: httpx2.Client) -> bool:
     said = client.get("/queries/some").json()
     if not said["alerts"]:

@@ -20,7 +20,7 @@ from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
-from headrace.background.pacing import Paced
+from headrace.background.paced import Paced
 from headrace.background.requests import (
     Filled,
     Keys,
@@ -420,10 +420,14 @@ class Fetcher:
         )
 
     def _submit(self, ask: Callable[[], T]) -> Future[T]:
+        with self._lock:  # requests between evaluations are sent by another thread
+            return self._threads().submit(ask)
+
+    def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             # One more, so that a view that is being filled holds up no other.
             self._pool = ThreadPoolExecutor(self._config.lanes + 1, "headrace-service")
-        return self._pool.submit(ask)
+        return self._pool
 
     def _encoded(self, variables: tuple[str, ...], rows: Sequence[Row]) -> pl.DataFrame:
         table = Table(variables, tuple(rows))

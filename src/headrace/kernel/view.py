@@ -194,7 +194,7 @@ class RemoteView(Mappings):
 
         If the view was filled with all there was, such a key had no mapping then.
         """
-        if self.filled_at is None or self.problem is not None:  # it has just failed
+        if self.filled_at is None:
             return
         placed = used.keys.join(self.known, on=self.names, how="left", maintain_order="left")
         missing = placed[PLACE].is_null().to_numpy()
@@ -204,6 +204,8 @@ class RemoteView(Mappings):
         if self.whole:
             missing = self._never_asked(placed[PLACE].to_numpy().astype(np.int64), now)
         self.new += int(np.count_nonzero(missing))
+        if self.problem is not None:  # it has just failed
+            return
         chosen = self._ranked(used, np.flatnonzero(missing), now, budget - self.asked_for)
         if chosen.size == 0:
             return
