@@ -77,10 +77,12 @@ def test_what_was_not_looked_at_is_said(data: list[str], tmp_path: Path) -> None
     assert "1 elements were rejected" in explained(*data)
 
 
-def test_a_graph_goes_without_data(data: list[str]) -> None:
+def test_a_graph_goes_by_the_data(data: list[str]) -> None:
     result = CliRunner().invoke(app, ["explain", QUERY, "--graph", "operators", *data])
-    assert result.exit_code == 2
-    assert "go with text and JSON" in result.output
+    assert result.exit_code == 0
+    assert "(static)" in result.output
+    without = CliRunner().invoke(app, ["explain", QUERY, "--graph", "operators"])
+    assert "(static or stream)" in without.output
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Query:
         self._known: KnownPredicates | None = None
 
     def expects(self, known: KnownPredicates, runs: bool) -> KnownPredicates:
-        """What its plan expects of static data; once it runs, that stays as it was then."""
+        """Say what its plan expects of static data; once it runs, that stays as it was then."""
         expected = self._known or known
         if runs:
             self._known = expected
