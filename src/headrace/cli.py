@@ -243,7 +243,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         int, typer.Option(metavar="ROWS", help="Larger static tables are used on disk.", min=0)
     ] = 50_000_000,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress, and notes only if they are errors.")
     ] = False,
     dialect: Dialect = None,
     settings: Settings = None,
