@@ -119,6 +119,10 @@ def test_a_live_query_says_which_stream_its_window_waits_for() -> None:
         "'q1' waits for <t>, of which nothing has come: push an element or a heartbeat to it, or"
         " give it an idle time-out"
     ]
+    streams[1].heartbeat(at=500)  # as streams have that go by arrival
+    engine.step()
+    texts = [note.text for note in query.notes]
+    assert texts == ["<t> has had no elements yet: push elements to it"]
     streams[1].push("<x:a> <x:p> <x:c> .", at=2_000)
     engine.step()
     assert [note.text for note in query.notes] == [

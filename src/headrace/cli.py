@@ -264,7 +264,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool, typer.Option("--fail-on-empty", help="Fail if a query has no rows, or no input.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not tell how far the run has come.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress, and notes only if they are errors.")
     ] = False,
     dialect: Dialect = None,
     settings: Settings = None,

@@ -110,7 +110,7 @@ class _Diagnosis:
     def _waits(self, query: QueryFacts, stream: StreamFacts) -> bool:
         """Whether a query waits for a stream while others of its streams go on."""
         own = self._streams_of(query)
-        return stream in own and any(each.accepted for each in own)
+        return stream.high is None and stream in own and any(each.accepted for each in own)
 
     @staticmethod
     def _is_all_late(stream: StreamFacts) -> bool:
@@ -176,16 +176,16 @@ class _Diagnosis:
                 return True
             if all(not each.accepted or self._is_all_late(each) for each in own):
                 return True
-        if silent and self.facts.live and not query.began:
-            name, stream = query.plan.name, silent[0].iri
-            if silent[0].high is not None:
-                return None
+        unheard = [each for each in silent if each.high is None]
+        if unheard and self.facts.live and not query.began:
+            name, stream = query.plan.name, unheard[0].iri
             text = (
                 f"'{name}' waits for {iri(stream)}, of which nothing has come: push an element or"
                 " a heartbeat to it, or give it an idle time-out"
             )
             return Note(Code.WAITING_FOR_STREAM, Severity.WARNING, text, name, stream)
-        return None
+        needed = self._found(query).required_streams if silent else frozenset()
+        return True if any(each.iri in needed for each in silent) else None
 
     def _only_gaps(self, query: QueryFacts) -> Note | None:
         if not query.outside or query.outside != query.offered:
