@@ -264,7 +264,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
         bool, typer.Option("--fail-on-empty", help="Fail if a query has no rows, or no input.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no progress, and notes only if they are errors.")
+        bool,
+        typer.Option("--quiet", "-q", help="Show no progress, and notes only if they are errors."),
     ] = False,
     dialect: Dialect = None,
     settings: Settings = None,
