@@ -119,11 +119,16 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "code", "said"),
     [
-        ("", [], 0, "note: nothing to read: stream <x:s> has no message in '{source}'"),
+        ("", [], 0, "note: <x:s> had no elements: nothing was read from {source}; check that"),
         (GOOD, [], 0, ""),
-        ("bad\nworse\n", [], 1, "error: nothing of stream <x:s> was accepted: 2 messages rejected"),
-        ("bad\n1000\n", [], 1, "error: nothing of stream <x:s> was accepted: 1 message rejected"),
-        ("1000\n", [], 0, ""),
+        ("bad\nworse\n", [], 1, "error: both elements of <x:s> were rejected: {source}:1:1: exp"),
+        ("bad\n1000\n", [], 1, "error: the only element of <x:s> was rejected: {source}:1:1: exp"),
+        (
+            "1000\n",
+            [],
+            0,
+            "note: <x:s> has had heartbeats and no elements: a line with a time alone",
+        ),
         (f"{GOOD}bad\n", [], 0, ""),
         (f"{GOOD}bad\n", ["--max-rejected", "1"], 0, ""),
         (f"{GOOD}bad\n", ["--max-rejected", "50%"], 0, ""),
@@ -171,9 +176,14 @@ def test_a_stream_of_which_all_is_rejected_is_noted_if_another_was_read(tmp_path
     (tmp_path / "a.tnq").write_text(GOOD)
     (tmp_path / "b.tnq").write_text("bad\n")
     other = ("--stream", f"x:t={tmp_path / 'b.tnq'}")
-    result = run("--stream", f"x:s={tmp_path / 'a.tnq'}", *other)
+    both = QUERY.replace(
+        "FROM STREAM <x:s>", "FROM STREAM <x:t> [RANGE 1s STEP 1s] FROM STREAM <x:s>"
+    )
+    result = run("--stream", f"x:s={tmp_path / 'a.tnq'}", *other, query=both)
     assert result.exit_code == 0
-    assert "note: nothing of stream <x:t> was accepted: 1 message rejected\n" in result.stderr
+    assert (
+        f"note: the only element of <x:t> was rejected: {tmp_path / 'b.tnq'}:1:1" in result.stderr
+    )
 
 
 def test_a_run_that_goes_on_is_judged_by_what_is_new(tmp_path: Path) -> None:
@@ -210,8 +220,8 @@ def test_python_is_told_what_was_not_read(
 ) -> None:
     (tmp_path / "s.tnq").write_text("bad\n")
     for source, said in (
-        (tmp_path / "s.tnq", "nothing of stream <x:s> was accepted: 1 message rejected"),
-        (tmp_path / "none", "nothing to read: stream <x:s> has no message in"),
+        (tmp_path / "s.tnq", "the only element of <x:s> was rejected: "),
+        (tmp_path / "none", "<x:s> had no elements: nothing was read from "),
     ):
         (tmp_path / "none").mkdir(exist_ok=True)
         engine = Engine()

@@ -196,17 +196,19 @@ class Acceptance:
                     yield f"query '{name}' gave no rows, and every query has to give some"
 
     def notes(self) -> Iterator[str]:
-        """Name the streams of which a run that went on has read nothing new."""
-        if self._before is None or self._before.batch < 0:
-            return
+        """Name the streams without new messages, and the elements that make others late."""
+        if self._before is not None and self._before.batch >= 0:
+            yield from self._without_news()
+        for iri, leap in self._leaps.items():
+            if leap.is_alone and self._counters[iri].messages:
+                yield leap.text(iri)
+
+    def _without_news(self) -> Iterator[str]:
+        """Name the streams of which a resumed run has read nothing new."""
         for iri, counters in self._counters.items():
             if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
                 yield f"nothing new to read: stream <{iri}> has no new message in {named}"
-
-        for iri, leap in self._leaps.items():
-            if leap.is_alone and self._counters[iri].messages:
-                yield leap.text(iri)
 
     @property
     def is_all_rejected(self) -> bool:
