@@ -28,8 +28,8 @@ import numpy.typing as npt
 import pyoxigraph as ox
 
 from headrace import Engine, Evaluation
+from headrace.background.change_intervals import read_change_intervals
 from headrace.background.config import ServiceConfig
-from headrace.background.declared import changes_of
 
 STREAM: Final = "http://example.org/mentions"
 JSON: Final = "application/sparql-results+json"
@@ -189,7 +189,11 @@ def through_the_engine(
                 [f"u:{user}", int(seconds)] for user, seconds in enumerate(replay.intervals)
             )
         config = ServiceConfig(
-            (address,), ("127.0.0.1",), fill=fill, refresh="bound", each=changes_of(rates)
+            (address,),
+            ("127.0.0.1",),
+            fill=fill,
+            refresh="bound",
+            each=read_change_intervals(rates),
         )
         engine = Engine(services=config)
         stream = engine.stream(STREAM)

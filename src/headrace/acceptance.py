@@ -9,9 +9,9 @@ from typing import Final
 
 from headrace.diagnosis import Code, Note
 from headrace.errors import SettingError
-from headrace.kernel.counting import Counters, counted
-from headrace.pipeline.leaps import Leap
+from headrace.kernel.stream_counters import Counters, counted
 from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.time_jumps import TimeJump
 
 _FEW: Final = 100
 """A live run judges a percentage only after so many messages of a stream."""
@@ -20,7 +20,7 @@ _EVERY: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class MostRejected:
+class RejectionLimit:
     """How much of a stream may be rejected.
 
     Attributes:
@@ -32,11 +32,11 @@ class MostRejected:
     is_share: bool = False
 
     @classmethod
-    def parse(cls, text: str | int) -> MostRejected:
+    def parse(cls, text: str | int) -> RejectionLimit:
         """Read what `--max-rejected` takes.
 
-        >>> MostRejected.parse("10"), MostRejected.parse("2.5%")
-        (MostRejected(most=10.0, is_share=False), MostRejected(most=2.5, is_share=True))
+        >>> RejectionLimit.parse("10"), RejectionLimit.parse("2.5%")
+        (RejectionLimit(most=10.0, is_share=False), RejectionLimit(most=2.5, is_share=True))
 
         Raises:
             SettingError: it is neither a number nor a percentage.
@@ -71,7 +71,7 @@ class MostRejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
+class Requirements:
     """What a run has to achieve, so that it has not failed.
 
     Attributes:
@@ -79,7 +79,7 @@ class Demands:
         rows: whether every query has to give a row, and something has to be read.
     """
 
-    most_rejected: MostRejected | None = None
+    most_rejected: RejectionLimit | None = None
     rows: bool = False
 
 
@@ -89,22 +89,22 @@ class Acceptance:
     def __init__(
         self,
         sources: Mapping[str, Sequence[str]],
-        demands: Demands | None = None,
+        requirements: Requirements | None = None,
         before: Manifest | None = None,
     ) -> None:
         """Begin where an earlier run has ended.
 
         Args:
             sources: what each stream is read from.
-            demands: what has to be achieved.
+            requirements: what has to be achieved.
             before: how far the earlier run has come; what it has read does not count.
         """
         self._sources = sources
-        self._demands = demands or Demands()
+        self._requirements = requirements or Requirements()
         self._before = before
         self._counters: dict[str, Counters] = dict.fromkeys(sources, Counters())
         self._rows: dict[str, int] = {}
-        self._leaps: dict[str, Leap] = {}
+        self._jumps: dict[str, TimeJump] = {}
         self._reasons: dict[str, list[str]] = {}
 
     def begin(self, before: Manifest) -> None:
@@ -134,8 +134,8 @@ class Acceptance:
             if state is not None:
                 base = Counters() if known is None else known.counters
                 self._counters[iri] = state.counters.since(base)
-                if state.leap is not None:
-                    self._leaps[iri] = state.leap
+                if state.jump is not None:
+                    self._jumps[iri] = state.jump
         for name, query in manifest.queries.items():
             before = None if earlier is None else earlier.queries.get(name)
             counts_on = before is not None and before.digest == query.digest
@@ -148,13 +148,13 @@ class Acceptance:
 
     # -- what is wrong -------------------------------------------------------------------------
 
-    def exceeded(self, *, ended: bool) -> Iterator[str]:
+    def check_limits(self, *, ended: bool) -> Iterator[str]:
         """Name the streams of which too much was rejected.
 
         Args:
             ended: whether the run has ended; before, a percentage of few messages is not judged.
         """
-        limit = self._demands.most_rejected
+        limit = self._requirements.most_rejected
         if limit is None:
             return
         for iri, counters in self._counters.items():
@@ -166,15 +166,15 @@ class Acceptance:
                 yield (
                     f"stream <{iri}>: {number:,} of "
                     f"{counted(whole, 'element' if elements else 'message')} rejected, which "
-                    f"exceeds the limit of {limit} (--max-rejected){self._because(iri)}"
+                    f"exceeds the limit of {limit} (--max-rejected){self._list_reasons(iri)}"
                 )
 
     def errors(self, notes: Iterable[Note] = ()) -> Iterator[str]:
         """Say why a run that has ended has failed, apart from what its notes say."""
-        yield from self.all_rejected(notes)
-        yield from self.unmet()
+        yield from self.find_rejected_streams(notes)
+        yield from self.check_requirements()
 
-    def all_rejected(self, notes: Iterable[Note] = ()) -> Iterator[str]:
+    def find_rejected_streams(self, notes: Iterable[Note] = ()) -> Iterator[str]:
         """Name the streams that were read, if nothing of any stream was accepted.
 
         Args:
@@ -183,12 +183,12 @@ class Acceptance:
         noted = {note.stream for note in notes if note.code is Code.ALL_REJECTED}
         if self.is_all_rejected:
             rejected = filter(self._has_only_rejections, self._counters)
-            yield from (self._rejected(iri) for iri in rejected if iri not in noted)
+            yield from (self._describe_rejection(iri) for iri in rejected if iri not in noted)
 
-    def unmet(self) -> Iterator[str]:
+    def check_requirements(self) -> Iterator[str]:
         """Say what the run had to achieve and has not."""
-        yield from self.exceeded(ended=True)
-        if self._demands.rows:
+        yield from self.check_limits(ended=True)
+        if self._requirements.rows:
             if not any(each.messages for each in self._counters.values()):
                 yield "nothing was read, and a run that has to give rows needs input"
             for name, rows in self._rows.items():
@@ -198,12 +198,12 @@ class Acceptance:
     def notes(self) -> Iterator[str]:
         """Name the streams without new messages, and the elements that make others late."""
         if self._before is not None and self._before.batch >= 0:
-            yield from self._without_news()
-        for iri, leap in self._leaps.items():
-            if leap.is_alone and self._counters[iri].messages:
-                yield leap.text(iri)
+            yield from self._find_streams_without_input()
+        for iri, jump in self._jumps.items():
+            if jump.is_alone and self._counters[iri].messages:
+                yield jump.text(iri)
 
-    def _without_news(self) -> Iterator[str]:
+    def _find_streams_without_input(self) -> Iterator[str]:
         """Name the streams of which a resumed run has read nothing new."""
         for iri, counters in self._counters.items():
             if not counters.messages and self._sources[iri]:
@@ -222,13 +222,13 @@ class Acceptance:
         counters = self._counters[iri]
         return bool(counters.rejected_messages) and not counters.accepted
 
-    def _rejected(self, iri: str) -> str:
+    def _describe_rejection(self, iri: str) -> str:
         counters = self._counters[iri]
         return (
             f"nothing of stream <{iri}> was accepted: "
-            f"{counted(counters.rejected_messages, 'message')} rejected{self._because(iri)}"
+            f"{counted(counters.rejected_messages, 'message')} rejected{self._list_reasons(iri)}"
         )
 
-    def _because(self, iri: str) -> str:
+    def _list_reasons(self, iri: str) -> str:
         reasons = self._reasons.get(iri)
         return "".join(f"\n  {reason}" for reason in reasons) if reasons else ""

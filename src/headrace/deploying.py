@@ -15,14 +15,14 @@ from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
-from headrace.pipeline.beats import beat_schedule
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
+from headrace.pipeline.heartbeats import schedule_heartbeats
 from headrace.pipeline.messages import TopicSource, topic_source
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
+from headrace.pipeline.statement_counts import choose_probes
 from headrace.pipeline.streams import KAFKA, LOG, Declared, Sources
-from headrace.pipeline.tallying import probes_of
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
@@ -125,7 +125,7 @@ def _decoding(
         sources[0].rule if sources else SAID_TIME,
         shapes=wanted_shapes(plans, Iri(iri)),
         delay=min(delays, default=0),
-        probes=probes_of(plans, iri),
+        probes=choose_probes(plans, iri),
     )
 
 
@@ -155,7 +155,7 @@ def received(
         plans: the queries, whose windows the clock closes in streams that go by arrival.
     """
     clocked = _clocked(streams, deployment)
-    is_due = beat_schedule(plans).is_due
+    is_due = schedule_heartbeats(plans).is_due
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
         receivers: dict[Path, Receiver] = {}
@@ -201,7 +201,7 @@ def _receiver(
             client_id = f"headrace-{deployment.id}-{folder.name}"
             receiver = MqttReceiver(source.place, log, client_id=client_id)
         if beats is not None:
-            receiver.beat_by(beats)
+            receiver.schedule_heartbeats(beats)
         receiver.start()
         try:
             yield receiver

@@ -16,8 +16,8 @@ from headrace.diagnosis import Note, Severity
 from headrace.errors import DataError, SettingError
 from headrace.inline import LOG
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Paces
+from headrace.kernel.stream_counters import Counters
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
@@ -123,7 +123,7 @@ class RunFollower:
         if self.runner is not None:  # else it is a batch of an earlier run
             self.acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
             self.acceptance.take_manifest(manifest)
-            if self._plans and any(self.acceptance.exceeded(ended=False)):
+            if self._plans and any(self.acceptance.check_limits(ended=False)):
                 # Not here: the runner waits for the batch that has just called.
                 threading.Thread(target=self.runner.stop, daemon=True).start()
 
@@ -206,9 +206,9 @@ def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
         DataError: the run has not achieved what it had to.
     """
     noted = [note.text for note in notes if note.severity is not Severity.INFO]
-    for text in (*noted, *acceptance.all_rejected(notes), *acceptance.notes()):
+    for text in (*noted, *acceptance.find_rejected_streams(notes), *acceptance.notes()):
         LOG.warning(text)
-    problems = list(acceptance.unmet())
+    problems = list(acceptance.check_requirements())
     if problems:
         raise DataError("\n".join(problems))
 

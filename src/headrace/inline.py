@@ -24,21 +24,21 @@ from headrace.kernel.columns import (
     STATEMENT,
     TIME,
 )
-from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
-from headrace.kernel.idleness import Part, moved_on
+from headrace.kernel.idleness import Part, advance_idle_parts
 from headrace.kernel.overload import Paces
 from headrace.kernel.progress import Progress
 from headrace.kernel.schedule import JumpError
 from headrace.kernel.standing import Standing
 from headrace.kernel.step import Arrivals, Kernel, Placed, Results
-from headrace.pipeline.diagnosing import query_facts
-from headrace.pipeline.leaps import Leap, follow_leap, line_of, named
+from headrace.kernel.stream_counters import Counters, counters_of
+from headrace.pipeline.deployment_diagnosis import query_facts
 from headrace.pipeline.manifest import QueryState
-from headrace.pipeline.tallying import StatementCounter, probes_of
+from headrace.pipeline.statement_counts import StatementCounter, choose_probes
+from headrace.pipeline.time_jumps import TimeJump, find_line, follow_time_jump, name_elements
 from headrace.pipeline.timing import Stopwatch
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
@@ -108,7 +108,7 @@ class _Came:
         if self.of is None:
             return f"message {self.first + place:,}"
         at, data, form = self.of
-        line = line_of(data, form, int(self.times[place]))
+        line = find_line(data, form, int(self.times[place]))
         if line is not None:
             return f"{at.name}, line {line + at.line - 1:,}"
         return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"
@@ -135,7 +135,7 @@ class StreamFeed:
         counters: how many messages and elements have come, and what became of them.
         least: the least event time so far.
         reason: why the first rejected element was rejected.
-        leap: the element that is far ahead of those before it, in a replay.
+        jump: the element that is far ahead of those before it, in a replay.
     """
 
     stream: Iri
@@ -157,7 +157,7 @@ class StreamFeed:
     least: int | None = None
     reason: str | None = None
     pending: list[pl.DataFrame] = field(default_factory=list)
-    leap: Leap | None = None
+    jump: TimeJump | None = None
     _came: list[_Came] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -316,7 +316,7 @@ class StreamFeed:
         came, self._came = self._came, []
         for each in came:
             flags = np.isin(each.positions, late)
-            self.leap = follow_leap(self.leap, each.times, each.before, flags, each.where)
+            self.jump = follow_time_jump(self.jump, each.times, each.before, flags, each.where)
 
     def refuse(self, element: Element | None, reason: str) -> None:
         """Report an element that cannot be taken; none if it cannot even be read."""
@@ -422,7 +422,7 @@ class InlineRunner:
                 self.clock,
                 min((each for each in idles if each is not None), default=None),
             )
-            self.feeds[stream].counter.watch(probes_of(plans, stream.value))
+            self.feeds[stream].counter.watch(choose_probes(plans, stream.value))
         return self.feeds[stream]
 
     def register(self, plan: Plan) -> None:
@@ -440,7 +440,7 @@ class InlineRunner:
         """Count what notes about the queries may need."""
         plans = [plan for query in self.kernel.queries for plan in query.plans]
         for stream, feed in self.feeds.items():
-            feed.counter.watch(probes_of(plans, stream.value))
+            feed.counter.watch(choose_probes(plans, stream.value))
 
     def facts(self) -> tuple[dict[str, StreamFacts], list[QueryFacts]]:
         """What is known about the streams and the queries, for notes."""
@@ -541,7 +541,7 @@ class InlineRunner:
             for plan in query.plans
             if query.failure is None
         ]
-        for part, reached in moved_on(list(parts), standings).items():
+        for part, reached in advance_idle_parts(list(parts), standings).items():
             feed = parts[part]
             feed.high = feed.moved = reached
             feed.moved_at = now
@@ -557,9 +557,9 @@ class InlineRunner:
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
         results = self._stepped(self.kernel.finish)
-        for stream, leap in self.leaps().items():
-            if leap.is_alone:
-                LOG.warning(leap.text(stream))
+        for stream, jump in self.jumps().items():
+            if jump.is_alone:
+                LOG.warning(jump.text(stream))
         return results
 
     def _stepped(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
@@ -568,11 +568,11 @@ class InlineRunner:
             return self._noted(step(self._batch()), first)
         except JumpError as error:
             self._judge({}, 0)
-            raise named(error, self.leaps()) from None
+            raise name_elements(error, self.jumps()) from None
 
-    def leaps(self) -> dict[str, Leap]:
+    def jumps(self) -> dict[str, TimeJump]:
         """The element of each stream that is far ahead of those before it."""
-        return {iri.value: each.leap for iri, each in self.feeds.items() if each.leap is not None}
+        return {iri.value: each.jump for iri, each in self.feeds.items() if each.jump is not None}
 
     def _judge(self, late: Mapping[Iri, Times], first: int) -> None:
         none = np.empty(0, np.int64)

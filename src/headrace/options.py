@@ -55,15 +55,15 @@ def services_of(
     changes_by: str | None = None,
 ) -> ServiceConfig:
     """Configure which endpoints SERVICE may ask, and what is declared of them."""
+    from headrace.background.change_intervals import read_change_intervals  # noqa: PLC0415 - likewise
     from headrace.background.config import ServiceConfig  # noqa: PLC0415 - it takes time to load
-    from headrace.background.declared import changes_of  # noqa: PLC0415 - likewise
     from headrace.background.descriptions import described  # noqa: PLC0415 - likewise
 
     return ServiceConfig(
         allow=tuple(allow or ()),
         private=tuple(private or ()),
         described=described(*(descriptions or ())),
-        each=changes_of(*(changes or ())),
+        each=read_change_intervals(*(changes or ())),
         changes_by=changes_by,
     )
 
@@ -75,23 +75,23 @@ def check_planned(parsed: Parsed) -> None:
         QueryError: it asks for something that is not supported, at a place that is said.
         SettingError: its settings do not go together with it.
     """
-    from headrace.functions.checking import raise_certain  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.call_checks import refuse_certain_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
     from headrace.planning.plan import make_plan  # noqa: PLC0415
 
-    raise_certain(parsed.query.pattern, Functions(), parsed.source)
+    refuse_certain_problems(parsed.query.pattern, Functions(), parsed.source)
     if parsed.query.is_continuous:
         make_plan(parsed.query, source=parsed.source)
 
 
 def calls_in_vain(parsed: Parsed) -> list[QueryError]:
     """What a query calls that nobody has defined, though a program may before it runs it."""
-    from headrace.functions.checking import call_problems  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.call_checks import find_call_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
 
     return [
         problem.error(parsed.source)
-        for problem in call_problems(parsed.query.pattern, Functions())
+        for problem in find_call_problems(parsed.query.pattern, Functions())
         if not problem.certain
     ]
 

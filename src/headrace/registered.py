@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 
 from headrace.diagnosis import Note
 from headrace.dialects import Parsed
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
 from headrace.rewrite.sources import KnownPredicates

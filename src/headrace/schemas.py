@@ -19,11 +19,11 @@ from headrace.planning.entailing import asked_by
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri, Quad
 from headrace.reasoning.effects import effects_of
-from headrace.reasoning.ignored import note_of
 from headrace.reasoning.reading import read_schema
 from headrace.reasoning.reduction import Asked
 from headrace.reasoning.schema import Schema, schema_of
 from headrace.reasoning.tables import Tables, compiled
+from headrace.reasoning.unsupported_axioms import note_of
 
 _LOG: Final = logging.getLogger("headrace")
 

@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Engine
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause, FailuresByQuery, ValueFailure
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import Cause, FailuresByQuery, ValueFailure
 from headrace.functions.values import literal_of
 from headrace.pipeline.metrics import Figures, exposition, measures
 from headrace.rdf.terms import Term

@@ -20,20 +20,20 @@ from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
-from headrace.background.paced import Paced
-from headrace.background.requests import (
-    Filled,
+from headrace.background.mapping_requests import (
+    FullAnswer,
     Keys,
     Request,
     columns_of,
     describe_failure,
     endpoint_of,
     is_refusal,
-    may_be_cut,
-    meant_seconds,
+    may_be_truncated,
     microseconds,
+    read_seconds,
     rows_of,
 )
+from headrace.background.paced_requests import PacedSender
 from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
@@ -76,8 +76,8 @@ class Fetcher:
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
-        self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
-        self._paced: dict[str, Paced[Request]] = {}
+        self._fillings: dict[tuple[str, Service], Future[FullAnswer]] = {}
+        self._paced: dict[str, PacedSender[Request]] = {}
         self._settled: dict[str, list[Request]] = {}  # what can have no solutions is not sent
         self._numbers = count()
 
@@ -131,7 +131,7 @@ class Fetcher:
 
     def durations(self, ids: pl.Series) -> Ints:
         """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
-        return microseconds(map(meant_seconds, self._dictionary.terms(ids)))
+        return microseconds(map(read_seconds, self._dictionary.terms(ids)))
 
     # -- everything ----------------------------------------------------------------------------
 
@@ -168,19 +168,19 @@ class Fetcher:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
 
-    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> Filled:
+    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> FullAnswer:
         """Ask for everything, and whether there is more where an endpoint may have a limit."""
         text = query_text(Slice(pattern, 0, most))
         table = self._client.select(endpoint, text, scope=scope, once=True)
         number = len(table.rows)
-        if number >= most or not may_be_cut(number):
-            return Filled(table)
+        if number >= most or not may_be_truncated(number):
+            return FullAnswer(table)
         text = query_text(Slice(pattern, number, 1))
         try:
             more = self._client.select(endpoint, text, scope=scope, once=True)
         except ServiceError:  # nobody knows, so it is not relied on
-            return Filled(table, more=1, is_cut=True)
-        return Filled(table, more=1, is_cut=bool(more.rows))
+            return FullAnswer(table, more=1, is_cut=True)
+        return FullAnswer(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
         """A number for each key that its terms make; ids would do, but for the seed in them."""
@@ -251,7 +251,7 @@ class Fetcher:
             return
         if scope not in self._paced:
             send = partial(self._send, endpoint)
-            self._paced[scope] = Paced(send, self._clock, self._config.lanes)
+            self._paced[scope] = PacedSender(send, self._clock, self._config.lanes)
         paced = self._paced[scope]
         on_their_way = {key for each in paced.unanswered for key in each.keys}
         terms = [each for each in self._terms(keys, asked) if each not in on_their_way]

@@ -9,11 +9,11 @@ from typing import Final
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.windows import Counted, CountWindow, TimeWindow, WindowFrame
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
-from headrace.diagnosis.names import counted, iri, similar_name
+from headrace.diagnosis.name_suggestions import counted, iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
-from headrace.diagnosis.patterns import PatternDiagnosis
+from headrace.diagnosis.pattern_notes import PatternDiagnosis
 from headrace.diagnosis.probes import Probe
-from headrace.diagnosis.spans import duration_text, time_text
+from headrace.diagnosis.time_texts import duration_text, time_text
 from headrace.errors import listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri

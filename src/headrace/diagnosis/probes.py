@@ -51,7 +51,7 @@ class Probe:
         """The same without the subject and the object."""
         return replace(self, subject=None, object=None)
 
-    def explaining(self) -> tuple[Probe, ...]:
+    def related_probes(self) -> tuple[Probe, ...]:
         """The probe itself, and those that tell why it finds nothing."""
         plain = Probe(predicate=self.predicate)
         own = (self, self.by_predicate, plain, replace(plain, named=True))
@@ -102,11 +102,11 @@ def first_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(nsmallest(_MOST_NAMES, set(names)))
 
 
-def chosen_probes(wanted: Iterable[Probe]) -> tuple[Probe, ...]:
+def limit_probes(wanted: Iterable[Probe]) -> tuple[Probe, ...]:
     """The probes that are counted: all that are explained by others come with these."""
     found: dict[Probe, None] = {}
     for probe in dict.fromkeys(wanted):
-        more = {**found, **dict.fromkeys(probe.explaining())}
+        more = {**found, **dict.fromkeys(probe.related_probes())}
         if len(more) <= MOST_PROBES:
             found = more
     return tuple(found)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause, Recorder
+from headrace.functions.value_failures import Cause, Recorder
 from headrace.rdf.terms import Term
 
 if TYPE_CHECKING:  # what it needs takes time to load

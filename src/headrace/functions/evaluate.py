@@ -31,11 +31,11 @@ from headrace.functions import chance
 from headrace.functions.calls import Calls
 from headrace.functions.comparison import is_member
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause
 from headrace.functions.logic import conjunction, disjunction, truth
 from headrace.functions.patterns import PatternError
 from headrace.functions.table import BUILT_INS, OPERATORS, Extension, Function, Functions, is_cast
 from headrace.functions.terms import iri, triple
+from headrace.functions.value_failures import Cause
 from headrace.functions.values import FALSE, TRUE
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from headrace.algebra.display_names import choose_display_names
 from headrace.algebra.expressions import (
     Aggregate,
     Exists,
@@ -39,7 +40,6 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import Path, PathPattern
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
-from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import of_term, possible
 from headrace.algebra.walk import parts, rewritten
 from headrace.algebra.windows import WindowDeclaration
@@ -85,7 +85,7 @@ def denotational_graph(
     """
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    words = Words(names, readable_names((query.form, shown)))
+    words = Words(names, choose_display_names((query.form, shown)))
     builder = _Builder(query, words, Reading.of(query, known))
     builder.add(_below_modifiers(shown), _Standing(Place(), _Scope()))
     return builder.graph(names)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from headrace.algebra.display_names import choose_display_names
 from headrace.algebra.expressions import Exists, Expression
 from headrace.algebra.operators import (
     Annotate,
@@ -35,7 +36,6 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
-from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import parts
 from headrace.algebra.windows import WindowDeclaration
@@ -150,7 +150,7 @@ def placed_operators(
     """The same, and which node each operator has become, by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    words = Words(names, readable_names((query.form, shown)))
+    words = Words(names, choose_display_names((query.form, shown)))
     builder = _Builder(query, words, Reading.of(query, known))
     top = builder.add(shown, Place())
     builder.finish(top)

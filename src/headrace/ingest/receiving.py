@@ -47,7 +47,7 @@ class Receiver(ABC):
         self._latest = self._written = 0
         self._says_times = _says_time(log.last_record())
 
-    def beat_by(self, rule: BeatRule) -> None:
+    def schedule_heartbeats(self, rule: BeatRule) -> None:
         """Write heartbeats where nothing comes, so that windows close; call it before `start`."""
         self._beat_rule = rule
 
@@ -109,7 +109,7 @@ class Receiver(ABC):
                 return
             finally:
                 self._ready.clear()
-            self._wait_beating(self._delay)
+            self._wait_with_heartbeats(self._delay)
             self._delay = min(2 * self._delay, _LONGEST_DELAY)
 
     def _now(self) -> int:
@@ -117,7 +117,7 @@ class Receiver(ABC):
         self._latest = max(self._latest, self._clock())
         return self._latest
 
-    def _beat(self) -> None:
+    def _write_heartbeat(self) -> None:
         """Write a heartbeat if one is due; not while something is stamped that is not written.
 
         It is of the thread that stamps and writes what comes, so that times rise in the log.
@@ -131,11 +131,11 @@ class Receiver(ABC):
             self._log.append([heartbeat(now)], urgent=True)
             self._written = now
 
-    def _wait_beating(self, seconds: float) -> None:
+    def _wait_with_heartbeats(self, seconds: float) -> None:
         """Wait for some time, or until it is stopped; time goes on for those who read."""
         while seconds > 0 and not self._stopping.wait(min(seconds, _BEAT_WAIT)):
             seconds -= _BEAT_WAIT
-            self._beat()
+            self._write_heartbeat()
 
     def _connected(self) -> None:
         self._trouble = None

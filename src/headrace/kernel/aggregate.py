@@ -20,7 +20,7 @@ import polars as pl
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause, Recorder
+from headrace.functions.value_failures import Cause, Recorder
 from headrace.functions.values import is_distribution
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary

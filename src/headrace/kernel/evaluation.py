@@ -11,9 +11,9 @@ from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, InternalError, QueryError
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
-from headrace.functions.failures import FailuresByQuery, Recorder
 from headrace.functions.table import Functions
 from headrace.functions.times import date_time
+from headrace.functions.value_failures import FailuresByQuery, Recorder
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column

@@ -12,12 +12,12 @@ import numpy as np
 from headrace.algebra.reporting import OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
 from headrace.errors import DataError
+from headrace.kernel.element_release import Reached, Release, has_released
 from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
-from headrace.kernel.release import Reached, Release, has_released
 from headrace.planning.plan import (
     Plan,
     reports_arrivals,

@@ -15,6 +15,7 @@ from headrace.kernel.alike import alike
 from headrace.kernel.answer import active_data
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.contents import Held
+from headrace.kernel.element_release import Reached
 from headrace.kernel.emission import Answers, changes, changing, emitted
 from headrace.kernel.evaluation import (
     Answered,
@@ -37,7 +38,6 @@ from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.previous import Previous
 from headrace.kernel.progress import Progress
-from headrace.kernel.release import Reached
 from headrace.kernel.remote import Remote
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
 from headrace.kernel.gathering import gathered, taken_apart, without
@@ -25,7 +26,6 @@ from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
-from headrace.kernel.release import Reached
 from headrace.kernel.remembered import forget_tables
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report

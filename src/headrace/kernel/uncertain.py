@@ -18,10 +18,10 @@ from headrace.algebra.uncertainty import is_columnar
 from headrace.algebra.walk import rewritten
 from headrace.functions.calls import Calls
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause
 from headrace.functions.uncertainty import columns as codes
 from headrace.functions.uncertainty.columns import VECTORISED, Operands
 from headrace.functions.uncertainty.literals import canonical, distribution_of
+from headrace.functions.value_failures import Cause
 from headrace.functions.values import is_distribution
 from headrace.kernel.columns import ID, INSTANT, column
 from headrace.kernel.dictionary import Dictionary

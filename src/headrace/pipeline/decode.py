@@ -39,7 +39,7 @@ from headrace.pipeline.panes import (
     write_pane,
 )
 from headrace.pipeline.pieces import Piece
-from headrace.pipeline.tallying import tally_statements
+from headrace.pipeline.statement_counts import tally_statements
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.columns_lines import distinct_terms

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from headrace.diagnosis.probes import Probe, Tally
-from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
+from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
-from headrace.pipeline.leaps import Leap
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
 from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.time_jumps import TimeJump
 from headrace.sinks.base import Mark
 
 
@@ -45,7 +45,7 @@ class StreamState:
         rejected_messages: how many of them could not be taken.
         reason: why the first rejected element was rejected.
         tally: what was counted of its statements; none if an older version has read it so far.
-        leap: the element that is far ahead of those before it, in a replay.
+        jump: the element that is far ahead of those before it, in a replay.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class StreamState:
     rejected_messages: int = 0
     reason: str | None = None
     tally: Tally | None = None
-    leap: Leap | None = None
+    jump: TimeJump | None = None
 
     @property
     def high(self) -> int | None:
@@ -242,10 +242,10 @@ def _stream(parts: dict[str, Any]) -> StreamState:
             "messages": parts["elements"],
             "rejected_messages": parts["rejected"],
         }
-    tally, leap = parts.get("tally"), parts.get("leap")
+    tally, jump = parts.get("tally"), parts.get("jump")
     read = {
         "tally": None if tally is None else tally_from(tally),
-        "leap": None if leap is None else Leap(**leap),
+        "jump": None if jump is None else TimeJump(**jump),
     }
     return StreamState(**{**parts, **read})
 

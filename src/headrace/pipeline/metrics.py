@@ -15,7 +15,7 @@ from typing import Final
 
 from headrace.diagnosis import Note
 from headrace.errors import MachineError, SettingError
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState

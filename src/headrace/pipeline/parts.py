@@ -16,8 +16,8 @@ from uuid import uuid4
 
 import polars as pl
 
-from headrace.functions.failures import Cause, ValueFailure
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import Cause, ValueFailure
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID
 from headrace.kernel.data import NO_QUADS, Quads

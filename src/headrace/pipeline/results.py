@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from headrace.diagnosis import Note
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
 from headrace.kernel.remote import Contracted

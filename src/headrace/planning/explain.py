@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, assert_never
 
+from headrace.algebra.display_names import choose_display_names, rename_for_display
 from headrace.algebra.expressions import TriplePattern, Variable
 from headrace.algebra.notation import show
 from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
-from headrace.algebra.readable import readable, readable_names
 from headrace.algebra.reporting import (
     DAY,
     Consumption,
@@ -197,14 +197,18 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         lines += [f"{'shared':12}{_shared_text(plan)}"]
         lines += [f"{'evaluated':12}{_parts_text(plan, partitioning(plan))}"]
         lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
-    lines += ["", "parsed", show(readable(query.pattern))]
+    lines += ["", "parsed", show(rename_for_display(query.pattern))]
     stages, pattern = _stages(query, run)
     for stage in stages:
-        lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(readable(stage.pattern))]
+        lines += [
+            "",
+            f"{stage.rule.name}: {_said(stage.rule)}",
+            show(rename_for_display(stage.pattern)),
+        ]
     lines += ["", *_table(pattern, run)]
     if run is not None and run.routes:
         lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
-    found = list(pieces(readable(query), _known(run))) if query.is_continuous else []
+    found = list(pieces(rename_for_display(query), _known(run))) if query.is_continuous else []
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
@@ -319,7 +323,7 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
     if registration is not None:
         yield f"{'query':12}{registration.name} (registered as a {registration.kind})"
     yield f"{'dialect':12}{dialect}, with the profile {profile}"
-    yield f"{'form':12}{show(readable(query.form))}"
+    yield f"{'form':12}{show(rename_for_display(query.form))}"
     for title, graphs in (
         ("default", query.dataset.default),
         ("named", query.dataset.named),
@@ -348,7 +352,7 @@ def _listed(variables: frozenset[Variable]) -> list[str]:
 
 def _key_text(plan: Plan, key: Variable) -> str:
     """A variable as the query shows it; that of a blank node by its label."""
-    name = readable_names(plan.query.pattern).get(key, key).name
+    name = choose_display_names(plan.query.pattern).get(key, key).name
     return name if name.startswith("_:") else f"?{name}"
 
 
@@ -375,7 +379,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "dialect": dialect,
         "profile": profile,
         "continuous": query.is_continuous,
-        "form": show(readable(query.form), width=1_000_000),
+        "form": show(rename_for_display(query.form), width=1_000_000),
         "dataset": {
             "default": [graph.value for graph in query.dataset.default],
             "named": [graph.value for graph in query.dataset.named],
@@ -390,13 +394,17 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         **_ways_json(query, run),
         **_contracts_json(query),
         "stages": [
-            {"stage": "parsed", "algebra": show(readable(query.pattern), width=1_000_000)},
+            {
+                "stage": "parsed",
+                "algebra": show(rename_for_display(query.pattern), width=1_000_000),
+            },
             *(_stage_json(stage) for stage in stages),
         ],
         "operators": list(_operators(pattern, run)),
         "routes": list(run.routes if run else ()),
         "pieces": [
-            {"piece": name, "text": said} for name, said in pieces(readable(query), _known(run))
+            {"piece": name, "text": said}
+            for name, said in pieces(rename_for_display(query), _known(run))
         ],
     }
 
@@ -405,7 +413,7 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     return {
         "stage": stage.rule.name,
         "equation": " ".join(stage.rule.equation.split()),
-        "algebra": show(readable(stage.pattern), width=1_000_000),
+        "algebra": show(rename_for_display(stage.pattern), width=1_000_000),
     }
 
 

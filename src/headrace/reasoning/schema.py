@@ -28,7 +28,7 @@ from headrace.rdf.vocabulary import (
     RDFS_SUB_CLASS_OF,
     RDFS_SUB_PROPERTY_OF,
 )
-from headrace.reasoning.ignored import Ignored, IgnoredAxioms, together
+from headrace.reasoning.unsupported_axioms import AxiomCollector, UnsupportedAxiom, merge_axioms
 
 Node: TypeAlias = Iri | BlankNode
 """A class or a property."""
@@ -73,7 +73,7 @@ class Schema:
     memberships: tuple[Node, ...] = ()
     equivalent_classes: tuple[Pair, ...] = ()
     equivalent_properties: tuple[Pair, ...] = ()
-    ignored: tuple[Ignored, ...] = field(default=(), compare=False)
+    ignored: tuple[UnsupportedAxiom, ...] = field(default=(), compare=False)
 
     @property
     def is_empty(self) -> bool:
@@ -121,7 +121,7 @@ class Schema:
             name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
             for name in _AXIOMS
         }
-        return Schema(**both, ignored=together(self.ignored, other.ignored))
+        return Schema(**both, ignored=merge_axioms(self.ignored, other.ignored))
 
 
 _AXIOMS: Final = tuple(each.name for each in fields(Schema) if each.compare)
@@ -170,7 +170,7 @@ def schema_of(statements: Iterable[Quad]) -> Schema:
     True
     """
     found: dict[str, dict[Node | Pair, None]] = {name: {} for name in _AXIOMS}
-    ignored = IgnoredAxioms()
+    ignored = AxiomCollector()
     for quad in statements:
         ignored.see(quad)
         subject, object_ = _node(quad.subject), _node(quad.object)

@@ -54,7 +54,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
+class WakeUp:
     """There is no new evaluation, and something else about the query is new."""
 
 
@@ -123,7 +123,7 @@ class Following:
 
 async def followed(
     topic: Topic, retained: Retained, query: str, after: int, quiet: float
-) -> AsyncIterator[Kept | Missed | Ended | Woken | None]:
+) -> AsyncIterator[Kept | Missed | Ended | WakeUp | None]:
     """What a follower is sent, from a place on; None after some quiet seconds.
 
     Args:
@@ -149,7 +149,7 @@ async def followed(
             yield Ended(ended)
             return
         if woken:
-            yield Woken()
+            yield WakeUp()
             woken = False
         try:
             await asyncio.wait_for(news.wait(), quiet)

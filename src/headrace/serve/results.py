@@ -18,7 +18,7 @@ from headrace.results.json_format import term_from_json
 from headrace.results.table import Table
 from headrace.results.writing import result_text
 from headrace.serve.bodies import hub_of, number_of
-from headrace.serve.following import Ended, Missed, Topic, Woken, followed
+from headrace.serve.following import Ended, Missed, Topic, WakeUp, followed
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
 from headrace.serve.hub import Hub
 from headrace.serve.negotiation import chosen
@@ -156,7 +156,7 @@ def _ended(hub: Hub, name: str) -> str | None:
     return "stopped" if hub.failure(name) else None
 
 
-class NoteNews:
+class NoteChanges:
     """The notes about a query for one follower: sent when others are true than before."""
 
     def __init__(self, hub: Hub, query: str) -> None:
@@ -178,12 +178,12 @@ class NoteNews:
 async def _event_parts(
     hub: Hub, name: str, topic: Topic, after: int, mode: str
 ) -> AsyncIterator[bytes]:
-    news = NoteNews(hub, name)
+    news = NoteChanges(hub, name)
     async for each in followed(topic, hub.retained, name, after, _QUIET):
         if not isinstance(each, Ended) and (notes := news.changed()) is not None:
             yield _event("notes", {"notes": notes})
         match each:
-            case Woken():
+            case WakeUp():
                 pass
             case None:
                 yield b": keep-alive\n\n"
@@ -261,7 +261,7 @@ async def results_socket(socket: WebSocket) -> None:
         await accept_socket(socket)
         await socket.send_json({"type": "head", **_head(name, parsed)})
         topic.ended = topic.ended or _ended(hub, name)
-        news = NoteNews(hub, name)
+        news = NoteChanges(hub, name)
         async for each in followed(topic, hub.retained, name, after, _QUIET):
             if not isinstance(each, Ended) and (notes := news.changed()) is not None:
                 await socket.send_json({"type": "notes", "notes": notes})
@@ -273,9 +273,9 @@ async def results_socket(socket: WebSocket) -> None:
         await following.__aexit__(None, None, None)
 
 
-async def _send(socket: WebSocket, each: Kept | Missed | Ended | Woken | None) -> None:
+async def _send(socket: WebSocket, each: Kept | Missed | Ended | WakeUp | None) -> None:
     match each:
-        case Woken():
+        case WakeUp():
             pass
         case Kept():
             line = each.line.decode().rstrip("\n")

@@ -161,7 +161,7 @@ class Runner:
             if not self._at_work.acquire(blocking=False):
                 continue  # what a batch brings may end a silence
             try:
-                wanted = self.batches.last().batch + 1 if self.batches.is_silence_over else None
+                wanted = self.batches.last().batch + 1 if self.batches.is_idle_advance_due else None
             finally:
                 self._at_work.release()
             if wanted is not None:

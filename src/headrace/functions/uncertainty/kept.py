@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause, Recorder, ValueFailure
 from headrace.functions.uncertainty.calls import FUNCTIONS
 from headrace.functions.uncertainty.columns import Operands, Shelf, Vectorised
 from headrace.functions.uncertainty.families import Point
 from headrace.functions.uncertainty.literals import literal
+from headrace.functions.value_failures import Cause, Recorder, ValueFailure
 from headrace.functions.values import literal_of
 
 _ROW: Final = "row"

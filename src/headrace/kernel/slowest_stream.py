@@ -1,4 +1,4 @@
-"""Which stream the query has to wait for, in a sentence."""
+"""The stream that holds back the watermark of a query, and the sentence that names it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from headrace.rdf.terms import Iri
 from headrace.rdf.times import iso_text
 
 
-def slowest_stream(plan: Plan, highs: Mapping[Iri, int | None]) -> Iri | None:
-    """The stream that holds a query back; none if no other one has come further.
+def find_slowest_stream(plan: Plan, highs: Mapping[Iri, int | None]) -> Iri | None:
+    """Find the stream that holds back a query; None if no other stream is further.
 
     Args:
         plan: the query.
@@ -32,14 +32,14 @@ def slowest_stream(plan: Plan, highs: Mapping[Iri, int | None]) -> Iri | None:
     return slowest if begun[slowest] < max(begun.values()) else None
 
 
-def waiting_sentence(plan: Plan, highs: Mapping[Iri, int | None]) -> str | None:
-    """Name the stream that a query waits for, and say what ends the wait; none if it does not wait.
+def describe_wait(plan: Plan, highs: Mapping[Iri, int | None]) -> str | None:
+    """Name the stream that a query waits for, and what ends the wait; None if it does not wait.
 
     Args:
         plan: the query.
         highs: the greatest event time of each stream; none if nothing has come.
     """
-    stream = slowest_stream(plan, highs)
+    stream = find_slowest_stream(plan, highs)
     if stream is None:
         return None
     high = highs.get(stream)

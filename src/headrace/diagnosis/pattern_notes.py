@@ -11,7 +11,7 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Construct, Select
 from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Needs, Statement, required_statements
 from headrace.diagnosis.facts import Facts, StreamFacts
-from headrace.diagnosis.names import iri, shown_names, similar_name
+from headrace.diagnosis.name_suggestions import iri, shown_names, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.probes import Probe
 from headrace.errors import listing
