@@ -21,7 +21,7 @@ _EVERY: Final = 100.0
 
 @dataclass(frozen=True, slots=True)
 class RejectionLimit:
-    """How much of a stream may be rejected.
+    """The largest number or percentage of a stream that may be rejected.
 
     Attributes:
         most: how many messages or elements, or how many percent of them.
@@ -60,7 +60,7 @@ class RejectionLimit:
         return f"{self.most:g}{'%' if self.is_share else ''}"
 
     def is_exceeded(self, counters: Counters) -> bool:
-        """Whether too many messages, or too many elements, were rejected."""
+        """Compare the rejected messages and elements of a stream with the limit."""
         pairs = (
             (counters.rejected_messages, counters.messages),
             (counters.rejected, counters.elements),
@@ -72,7 +72,7 @@ class RejectionLimit:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a run has to achieve, so that it has not failed.
+    """The conditions under which a run succeeds.
 
     Attributes:
         most_rejected: how much of each stream may be rejected; as much as there is, if not given.
@@ -84,7 +84,7 @@ class Requirements:
 
 
 class Acceptance:
-    """Follows the counters of a run, and says at its end what is wrong with its input."""
+    """The counters of a run, and the errors and notes about its input at the end."""
 
     def __init__(
         self,
@@ -119,14 +119,14 @@ class Acceptance:
     # -- what happens --------------------------------------------------------------------------
 
     def take_reasons(self, rejected: Iterable[tuple[str, str]]) -> None:
-        """Take note of rejections: the stream and the reason of each."""
+        """Record the reasons of rejections, each with its stream."""
         for stream, reason in rejected:
             known = self._reasons.setdefault(stream, [])
             if len(known) < _SHOWN:
                 known.append(reason)
 
     def take_manifest(self, manifest: Manifest) -> None:
-        """Take note of how far a run has come."""
+        """Record the counters and rows of a committed batch."""
         earlier = self._before
         for iri in self._sources:
             state = manifest.streams.get(iri)
@@ -142,14 +142,14 @@ class Acceptance:
             self._rows[name] = query.rows - (before.rows if before and counts_on else 0)
 
     def take_counts(self, counters: Mapping[str, Counters], rows: Mapping[str, int]) -> None:
-        """Take note of what has come of streams and queries that keep no checkpoint."""
+        """Record the counters and rows of a run without a checkpoint."""
         self._counters |= {iri: counters[iri] for iri in self._sources if iri in counters}
         self._rows |= rows
 
     # -- what is wrong -------------------------------------------------------------------------
 
     def check_limits(self, *, ended: bool) -> Iterator[str]:
-        """Name the streams of which too much was rejected.
+        """Yield an error for each stream whose rejections exceed the limit.
 
         Args:
             ended: whether the run has ended; before, a percentage of few messages is not judged.
@@ -170,12 +170,12 @@ class Acceptance:
                 )
 
     def errors(self, notes: Iterable[Note] = ()) -> Iterator[str]:
-        """Say why a run that has ended has failed, apart from what its notes say."""
+        """Yield the errors of a run that has ended, apart from those in its notes."""
         yield from self.find_rejected_streams(notes)
         yield from self.check_requirements()
 
     def find_rejected_streams(self, notes: Iterable[Note] = ()) -> Iterator[str]:
-        """Name the streams that were read, if nothing of any stream was accepted.
+        """Yield an error for each stream, if nothing of any stream was accepted.
 
         Args:
             notes: those of the run; a stream of which they say so is left out.
@@ -186,7 +186,7 @@ class Acceptance:
             yield from (self._describe_rejection(iri) for iri in rejected if iri not in noted)
 
     def check_requirements(self) -> Iterator[str]:
-        """Say what the run had to achieve and has not."""
+        """Yield an error for each requirement that the run has not met."""
         yield from self.check_limits(ended=True)
         if self._requirements.rows:
             if not any(each.messages for each in self._counters.values()):
@@ -196,7 +196,7 @@ class Acceptance:
                     yield f"query '{name}' gave no rows, and every query has to give some"
 
     def notes(self) -> Iterator[str]:
-        """Name the streams without new messages, and the elements that make others late."""
+        """Yield notes about streams without new messages and about time jumps."""
         if self._before is not None and self._before.batch >= 0:
             yield from self._find_streams_without_input()
         for iri, jump in self._jumps.items():
@@ -204,7 +204,7 @@ class Acceptance:
                 yield jump.text(iri)
 
     def _find_streams_without_input(self) -> Iterator[str]:
-        """Name the streams of which a resumed run has read nothing new."""
+        """Yield a note for each stream of which a resumed run has read nothing new."""
         for iri, counters in self._counters.items():
             if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
@@ -212,7 +212,7 @@ class Acceptance:
 
     @property
     def is_all_rejected(self) -> bool:
-        """Whether input was read, and none of it was accepted."""
+        """True if input was read, and none of it was accepted."""
         every = self._counters.values()
         return any(each.rejected_messages for each in every) and not any(
             each.accepted for each in every

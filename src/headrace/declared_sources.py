@@ -63,7 +63,7 @@ def _source(iri: str, given: object, number: int) -> str:
 
 
 def _kind(value: object) -> str:
-    """What a value is, in words.
+    """Name the type of a value for an error.
 
     >>> _kind({}), _kind(1), _kind(None)
     ('a dict', 'an int', 'None')

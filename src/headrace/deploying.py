@@ -49,7 +49,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     tables: Tables | None = None,
     idles: Mapping[str, int] | None = None,
 ) -> Setup:
-    """What a pipeline runs.
+    """Build the setup of a pipeline from plans and sources.
 
     Args:
         deployment: where.
@@ -93,7 +93,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
 
 
 def _idles(plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:
-    """The idle time-outs of streams: the shortest of those that are asked for."""
+    """Return the shortest idle time-out of each stream that has one."""
     found = {}
     for iri in streams:
         readers = [plan.semantics for plan in plans if Iri(iri) in plan.streams]
@@ -147,7 +147,7 @@ def topics_of(streams: Mapping[str, Sequence[Declared]]) -> list[TopicSource]:
 def received(
     streams: Mapping[str, Sequence[Declared]], deployment: Deployment, plans: Sequence[Plan] = ()
 ) -> Iterator[tuple[Sources, list[Receiver]]]:
-    """The places that streams are read from, while what cannot be read again is received there.
+    """Receive the sources that cannot be read again, and yield the places of all sources.
 
     Args:
         streams: the sources of each stream.
@@ -174,7 +174,7 @@ def received(
 
 
 def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
-    """Where only streams that go by arrival are received."""
+    """Return the streams whose elements only have the time of their arrival."""
     received = [each for sources in streams.values() for each in sources if each.is_received]
     folders = {each: each.folder(deployment.layout.logs) for each in received}
     others = {folder for each, folder in folders.items() if each.rule != SOURCE_TIME}
@@ -185,7 +185,7 @@ def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) 
 def _receiver(
     source: Declared, deployment: Deployment, beats: BeatRule | None
 ) -> Iterator[Receiver]:
-    """A thread that writes what comes to a log."""
+    """Run a thread that writes received messages to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
     folder = source.folder(deployment.layout.logs)
     with IngestLog(folder) as log:

@@ -133,7 +133,7 @@ class Engine:
         idle: str | None = None,
         source: Given = (),
     ) -> Stream:
-        """A stream by its IRI, declared if it is new.
+        """Return a stream by its IRI; declare it if it is new.
 
         Args:
             iri: its name.
@@ -223,7 +223,7 @@ class Engine:
         return query
 
     def remove(self, name: str) -> None:
-        """Take a query out, after what has come so far: it reports no more.
+        """Remove a query after its pending elements are evaluated.
 
         Raises:
             SettingError: there is none of that name, or another one reads what it makes.
@@ -276,7 +276,7 @@ class Engine:
         return self._runner
 
     def plans(self) -> list[Plan]:
-        """The plans of its queries.
+        """Return the plans of its queries.
 
         Raises:
             SettingError: they do not fit together, or one reads a stream that is not declared.
@@ -287,7 +287,7 @@ class Engine:
         return plans
 
     def feed(self, iri: str) -> StreamFeed:
-        """The way into a stream."""
+        """Return the way into a stream."""
         if self._ended:
             raise SettingError("the input has ended with finish(); start again with a new Engine")
         runner = self.runner
@@ -492,14 +492,14 @@ class Engine:
 
     @property
     def counters(self) -> Mapping[str, Counters]:
-        """How many messages and elements of each stream have come, and what became of them."""
+        """The messages and elements of each stream, counted by what became of them."""
         came = {} if self._followed is None else self._followed.counters
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Why queries give no rows, and what else should be known about the run so far."""
+        """The notes on queries without rows, and on streams, so far."""
         if self._followed is not None:
             return self._followed.notes
         streams, queries = self.runner.facts()

@@ -34,12 +34,12 @@ from headrace.stream import Stream
 
 
 def declared_sources(streams: Iterable[Stream]) -> dict[str, list[Declared]]:
-    """The sources of streams; those of a stream that only takes pushes are none."""
+    """Return the sources of each stream; none for one that only takes pushes."""
     return {stream.iri: list(map(declared, stream.sources)) for stream in streams}
 
 
 def files_by_stream(streams: Iterable[Stream]) -> dict[str, list[Path]]:
-    """The files of each stream that has a source.
+    """List the files of each stream that has a source.
 
     Raises:
         SettingError: a source is none of files, or cannot be read.
@@ -52,7 +52,7 @@ def files_by_stream(streams: Iterable[Stream]) -> dict[str, list[Path]]:
 def check_deployable(
     launch: Launch, streams: Iterable[Stream], live: bool, pushed: bool
 ) -> dict[str, list[Declared]]:
-    """Refuse a run that is kept in a checkpoint and cannot be; else what it reads.
+    """Refuse sources that a run with a checkpoint cannot read; return them otherwise.
 
     Raises:
         SettingError: naming the stream, or what to say instead.
@@ -71,7 +71,7 @@ def check_deployable(
 
 
 class RunFollower:
-    """Follows the batches of a run: queries that stop, contracts, pace, and what is rejected."""
+    """Observes the batches of a run: failures, contracts, pace and rejections."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class RunFollower:
         self.notes: Sequence[Note] = ()
 
     def begin(self, runner: Runner) -> None:
-        """Take note of the runner that works on the batches from now on."""
+        """Remember the runner of the following batches."""
         self.runner = runner
 
     @property
@@ -111,7 +111,7 @@ class RunFollower:
         return {iri: state.counters for iri, state in streams.items()}
 
     def __call__(self, manifest: Manifest, told: Told) -> None:
-        """Take note of a batch."""
+        """Record a batch."""
         self._alerts.hear(told.contracts)
         errors = {name: state.failure for name, state in manifest.queries.items()}
         note_problems(self._queries, errors, told.failures)
@@ -130,7 +130,7 @@ class RunFollower:
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """What an engine brings to a run that is kept in a checkpoint.
+    """The parts of an engine that a run with a checkpoint needs.
 
     Attributes:
         plans: its queries.
@@ -196,7 +196,7 @@ def run_deployed(
 
 
 def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
-    """Report a run that has ended.
+    """Report the notes and errors of a run that has ended.
 
     Args:
         acceptance: what was read and rejected, and what the run had to achieve.
@@ -214,7 +214,7 @@ def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
 
 
 def check_read(streams: Iterable[Stream], came: Mapping[str, Counters], called: str) -> None:
-    """Refuse to evaluate while a source is neither read by a run nor replaced by pushes.
+    """Refuse to evaluate if a source has neither been read nor replaced by pushes.
 
     Raises:
         SettingError: naming the stream and its source.

@@ -104,7 +104,7 @@ class _Came:
     of: tuple[Place, bytes, Format] | None
 
     def where(self, place: int) -> str:
-        """Where an element stands, by its place among them."""
+        """Describe the place of an element by its number."""
         if self.of is None:
             return f"message {self.first + place:,}"
         at, data, form = self.of
@@ -170,7 +170,7 @@ class StreamFeed:
 
     @property
     def elements(self) -> int:
-        """How many elements have come."""
+        """The number of elements so far."""
         return self.counters.elements
 
     @property
@@ -208,7 +208,7 @@ class StreamFeed:
         self.counters += Counters(elements=not beat, messages=1, heartbeats=beat)
 
     def _refuse_pushed(self, element: Element, reason: str) -> None:
-        """Take note of a message that is one element, or a heartbeat, and cannot be taken."""
+        """Count a message of one element, or a heartbeat, as rejected."""
         number = int(not element.is_heartbeat)
         self.counters += Counters(number, 0, number, 1, 0, 1)
         self.refuse(element, reason)
@@ -305,14 +305,14 @@ class StreamFeed:
         taken: Flags | None = None,
         of: tuple[Place, bytes, Format] | None = None,
     ) -> None:
-        """Remember the times of a replay until it is known which of the elements are late."""
+        """Remember the times of a replay until its late elements are known."""
         if self.clock is None:
             places = np.arange(times.size) if taken is None else np.flatnonzero(taken)
             number = self.counters.messages - self.counters.rejected_messages + 1
             self._came.append(_Came(places + position, times[places], self.high, number, of))
 
     def judge_times(self, late: Times) -> None:
-        """Look for an element that is far ahead, once it is known at which positions are late."""
+        """Search for a time jump, once the late positions are known."""
         came, self._came = self._came, []
         for each in came:
             flags = np.isin(each.positions, late)
@@ -351,7 +351,7 @@ class StreamFeed:
     # -- what goes on ----------------------------------------------------------------------
 
     def arrivals(self, tables: Tables | None = None) -> Arrivals:
-        """What has come since the last step, with what follows from it by some tables."""
+        """Return the elements since the last step, with what some tables entail from them."""
         pending, self.pending = self.pending, []
         statements = pl.concat(pending) if pending else ARRIVALS.to_frame()
         if tables is None:
@@ -362,7 +362,7 @@ class StreamFeed:
         return Arrivals(statements, self.high, elements)
 
     def facts(self) -> StreamFacts:
-        """What is known about the stream, for notes."""
+        """Collect the facts about the stream for notes."""
         tally = replace(self.counter.tally, least=self.least)
         counts = self.counters
         came = counts.elements, counts.late, counts.rejected
@@ -406,7 +406,7 @@ class InlineRunner:
         self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
 
     def feed(self, stream: Iri) -> StreamFeed:
-        """The way into a stream; what its queries declare decides what it takes."""
+        """Return the way into a stream; what its queries declare decides what it takes."""
         if stream not in self.feeds:
             plans = [query.plan for query in self.kernel.queries]
             readers = [plan.semantics for plan in plans if stream in plan.streams]
@@ -443,7 +443,7 @@ class InlineRunner:
             feed.counter.watch(choose_probes(plans, stream.value))
 
     def facts(self) -> tuple[dict[str, StreamFacts], list[QueryFacts]]:
-        """What is known about the streams and the queries, for notes."""
+        """Collect the facts about the streams and the queries for notes."""
         streams = {stream.value: feed.facts() for stream, feed in self.feeds.items()}
         queries = [
             query_facts(Needs(plan), self._state(query, plan))
@@ -527,7 +527,7 @@ class InlineRunner:
         return {stream: feed.arrivals(tables) for stream, feed in self.feeds.items()}
 
     def _pass_over_idle(self) -> None:
-        """Let time go on in streams that go by arrival, and in those that are silent for long."""
+        """Advance streams that go by arrival, and idle ones."""
         if self.clock is None:
             return
         now = self.clock()
@@ -547,7 +547,7 @@ class InlineRunner:
             feed.moved_at = now
 
     def _part(self, feed: StreamFeed, now: int) -> Part:
-        """A stream and how long nothing has come of it."""
+        """Describe the silence of a stream."""
         heard = self._began if feed.heard is None else feed.heard
         assert heard is not None, "it has a clock"
         silent = feed.idle is not None and now - heard >= feed.idle and not feed.waits()
@@ -571,7 +571,7 @@ class InlineRunner:
             raise name_elements(error, self.jumps()) from None
 
     def jumps(self) -> dict[str, TimeJump]:
-        """The element of each stream that is far ahead of those before it."""
+        """Return the element of each stream that is far ahead of those before it."""
         return {iri.value: each.jump for iri, each in self.feeds.items() if each.jump is not None}
 
     def _judge(self, late: Mapping[Iri, Times], first: int) -> None:

@@ -85,7 +85,7 @@ def check_planned(parsed: Parsed) -> None:
 
 
 def calls_in_vain(parsed: Parsed) -> list[QueryError]:
-    """What a query calls that nobody has defined, though a program may before it runs it."""
+    """Describe calls of functions that are not defined, though a program may define them."""
     from headrace.functions.call_checks import find_call_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
 

@@ -141,7 +141,7 @@ class Outcome:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a query has stopped, or the run has not achieved what it had to."""
+        """True if a query has stopped, or the run has not met its requirements."""
         return bool(self.stopped or self.errors) or self.is_all_rejected
 
 
@@ -305,7 +305,7 @@ def _explained(job: Job) -> Iterator[None]:
 
 
 def prepared(job: Job, seed: int = 0) -> Engine:
-    """An engine with all that a job declares: whatever is wrong with it is said here.
+    """Build the engine of a job, and refuse whatever is wrong with it.
 
     Raises:
         HeadraceError: a query, an option or a file is wrong.
@@ -376,7 +376,7 @@ class _Around:
 
 
 def notes(job: Job) -> Iterator[str]:
-    """What the texts of queries say that is not wrong, but almost never meant."""
+    """Find texts in queries that are valid and almost never meant."""
     for parsed in job.queries:
         yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
 
@@ -469,7 +469,7 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
 
 
 def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[str]:
-    """What is said at the end of a run; of the notes only errors, if it is to be quiet."""
+    """Write the summary of a run; of the notes only errors if it is quiet."""
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""

@@ -135,11 +135,11 @@ class Store:
         return self._statements
 
     def expect(self, known: KnownPredicates) -> None:
-        """Say which predicates are known of static data that a run reads later."""
+        """Declare the predicates of static data that a run loads later."""
         self._expected = known
 
     def known_predicates(self) -> KnownPredicates:
-        """The predicates of static data, by which plans tell what is static from what streams."""
+        """Return the predicates of static data, by which plans tell them from streams."""
         return self._expected or KnownPredicates(self._own_predicates())
 
     def _own_predicates(self) -> frozenset[tuple[Iri | None, Iri]]:

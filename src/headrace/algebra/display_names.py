@@ -57,7 +57,7 @@ def _order(variable: Variable) -> tuple[str, int]:
 
 
 def _name(variable: Variable) -> str:
-    """Name what is made of a clause by its kind; `[]` stays a blank node."""
+    """Name an internal variable by the clause it was made for; `[]` stays a blank node."""
     rest = variable.name.removeprefix(_MADE)
     word = re.match(r"[A-Za-z]+", rest)
     return word[0] if word else f"_:{rest}"

@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Sendable)
 
 
 class PacedSender(Generic[T]):
-    """Sends requests one by one, in their order, until it is paused.
+    """A sender of requests, one by one in their order, until it is paused.
 
     What has been sent goes on until it is answered, however often it is paused.
     """

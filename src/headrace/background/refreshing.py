@@ -93,7 +93,7 @@ class Fetcher:
         return self._clock()
 
     def habits(self, service: Service) -> Habits:
-        """What the deployment says of the view of a service."""
+        """Return the settings that the deployment has for the view of a service."""
         config, url = self._config, self._client.admitted
         endpoint = endpoint_of(service)
         try:
@@ -117,7 +117,7 @@ class Fetcher:
         )
 
     def declared(self, keys: pl.DataFrame) -> Ints:
-        """Microseconds between changes of some keys, as they are declared; 0 where they are not.
+        """Look up the declared change intervals of some keys, in microseconds; 0 without one.
 
         Of a key of several terms, the shortest time counts.
         """
@@ -130,13 +130,13 @@ class Fetcher:
         return np.where(shortest < NEVER_CHANGES, shortest, 0)
 
     def durations(self, ids: pl.Series) -> Ints:
-        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
+        """Read terms as change intervals, in microseconds; 0 for terms that are none."""
         return microseconds(map(read_seconds, self._dictionary.terms(ids)))
 
     # -- everything ----------------------------------------------------------------------------
 
     def everything(self, service: Service, scope: str, within: float | None) -> Filling:
-        """All solutions; asked for once for each scope, and waited for so many seconds."""
+        """Fetch all solutions once for each scope, and wait at most some seconds."""
         endpoint, key = endpoint_of(service), (scope, service)
         breaker = self._breaker(endpoint)
         most = min(self._config.view, self._config.rows)
@@ -208,7 +208,7 @@ class Fetcher:
         within: float | None,
         scope: str,
     ) -> Reply:
-        """The solutions of some keys, whatever is there after so many seconds."""
+        """Fetch the solutions of some keys, and return those that arrive within some seconds."""
         endpoint = endpoint_of(service)
         variables = columns_of(service.input)
         breaker = self._breaker(endpoint)
@@ -271,7 +271,7 @@ class Fetcher:
         request.future = self._submit(partial(self._sent, endpoint, request, None))
 
     def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
-        """What has been answered since they were taken last; nothing more is sent."""
+        """Return the replies since the last call, and send nothing more."""
         if scope not in self._paced:
             return Replies()
         endpoint, variables = endpoint_of(service), columns_of(service.input)
@@ -307,7 +307,7 @@ class Fetcher:
         size: int,
         lanes: int,
     ) -> Iterator[Request]:
-        """What can have no solutions is not asked for.
+        """Make requests for keys; leave out keys that can have no solutions.
 
         That is a term that means nothing elsewhere, such as a blank node, and one that cannot stand
         where it would.

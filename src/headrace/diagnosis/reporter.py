@@ -8,7 +8,7 @@ from headrace.diagnosis.note import Note, NoteKey
 
 
 class NoteReporter:
-    """Reports each note once, after it has been true for a while."""
+    """A reporter of notes: once each, after they have been true for a while."""
 
     def __init__(
         self, report: Callable[[Note], object], clock: Callable[[], float], grace: float

@@ -37,7 +37,7 @@ class Calls:
     _columns: KeptColumns | None = None
 
     def result(self, iri: str, function: Callable[..., Term], arguments: Arguments) -> Term:
-        """What a function gives for some terms.
+        """Call a function with some terms.
 
         Raises:
             ExpressionError: it has no result.

@@ -246,7 +246,7 @@ _OF_PATTERNS: Final = frozenset({"REGEX", "REPLACE"})
 
 
 def _noting_patterns(name: str, function: Function, arguments: list[Evaluator]) -> Evaluator:
-    """A function whose pattern may be one that cannot be used, which is counted."""
+    """Wrap a function so that unusable patterns are counted."""
 
     def value(solution: Solution, context: EvaluationContext) -> Term:
         terms = [argument(solution, context) for argument in arguments]

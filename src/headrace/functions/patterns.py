@@ -126,7 +126,7 @@ def _searchable(text: str) -> str:
 def check_pattern(
     pattern: Term | None, flags: Term | None, replacement: Term | None, *, replaces: bool
 ) -> None:
-    """Refuse constant arguments with which no text has a result; None is not constant.
+    """Refuse constant arguments without a result for any text; None is not constant.
 
     Raises:
         ExpressionError: saying what is wrong; `PatternError` if it is the pattern.
@@ -195,7 +195,7 @@ _UNSUPPORTED: Final = (
 
 
 def _check_supported(pattern: str, token: str, at: int) -> None:
-    """Refuse what stands at a place of a pattern, outside of classes, if RE2 has it not."""
+    """Refuse constructs outside of classes that RE2 does not support."""
     if token[0] == "\\" and token[1:] in set("123456789"):
         raise _unsupported(
             f"a back-reference, {token}",
@@ -218,7 +218,7 @@ _TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
 
 
 def _translated(pattern: str, ignore_space: bool) -> str:
-    """The pattern with XPath's classes in the words of RE2."""
+    """Translate XPath's character classes to RE2."""
     out: list[str] = []
     in_class = False
     for found in _TOKEN.finditer(pattern):
@@ -264,7 +264,7 @@ _PIECE: Final = re.compile(r"\\[\\$]|\$[0-9]+|[^\\$]+|.", re.DOTALL)
 
 @lru_cache(_CACHED)
 def _pieces(replacement: str, groups: int) -> tuple[str | int, ...]:
-    r"""A replacement as text and numbers of groups.
+    r"""Split a replacement into text and numbers of groups.
 
     >>> _pieces(r"a\$$1$23", 2)
     ('a', '$', 1, 2, '3')

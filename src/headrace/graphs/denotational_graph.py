@@ -76,7 +76,7 @@ _VALUES_SHOWN: Final = 4
 def denotational_graph(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> DGraph:
-    """The graph of a query's terms and sources, or that of another pattern that means the same.
+    """Draw the graph of a query's terms and sources, or of an equivalent pattern.
 
     Args:
         query: the query.

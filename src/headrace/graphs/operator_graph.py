@@ -134,7 +134,7 @@ class OGraph:
 def operator_graph(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> OGraph:
-    """The graph of a query's operators, or of another pattern that means the same.
+    """Return the graph of a query's operators, or of another pattern that means the same.
 
     Args:
         query: the query.
@@ -147,7 +147,7 @@ def operator_graph(
 def placed_operators(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> tuple[OGraph, Mapping[int, int]]:
-    """The same, and which node each operator has become, by its identity."""
+    """Return the graph, and the node of each operator by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
     words = Words(names, choose_display_names((query.form, shown)))

@@ -53,7 +53,7 @@ class Receiver(ABC):
 
     @property
     def goes_by_arrival(self) -> bool:
-        """Whether what it receives has no time but that of its arrival, as far as is known."""
+        """True if its messages have no time but that of their arrival, as far as is known."""
         return self._says_times is False
 
     @property
@@ -113,7 +113,7 @@ class Receiver(ABC):
             self._delay = min(2 * self._delay, _LONGEST_DELAY)
 
     def _now(self) -> int:
-        """The time of arrival, which does not go back when the clock does."""
+        """Return the time of arrival, which never goes back."""
         self._latest = max(self._latest, self._clock())
         return self._latest
 
@@ -173,7 +173,7 @@ class Receiver(ABC):
 
 
 def _says_time(record: Record | None) -> bool | None:
-    """Whether a record may say when it happened; none if there is no record."""
+    """Test whether a record may have a time of its own; None without a record."""
     if record is None or not record.data:
         return None if record is None else False
     try:

@@ -56,7 +56,7 @@ class Release:
 
     @property
     def by_arrival(self) -> bool:
-        """Whether elements are taken as they come, without waiting for the watermark."""
+        """True if elements are taken as they come, without waiting for the watermark."""
         return takes_arrivals_as_they_come(self.plan)
 
     @cached_property
@@ -75,7 +75,7 @@ class Release:
 
     @cached_property
     def by_settling(self) -> bool:
-        """Whether elements are released as soon as none can come before them in order."""
+        """True if elements are released as soon as none can come before them in order."""
         return releases_settled_elements(self.plan)
 
     @cached_property

@@ -94,7 +94,7 @@ def patience(semantics: Semantics) -> int:
 
 
 def check_live(plan: Plan) -> None:
-    """Refuse a query that would skip instants or be idle where there is no clock.
+    """Refuse settings that need a clock in a run without one.
 
     Raises:
         SettingError: saying what it needs.

@@ -147,7 +147,7 @@ class Uncertain:
         return self.calls.columns.results(iri, VECTORISED[iri, len(arguments)], arguments)
 
     def _read(self, ids: pl.Series) -> Operands:
-        """A column of terms as numbers and distributions."""
+        """Read a column of terms as numbers and distributions."""
         numbers = self.dictionary.values_of(ids)[NUMBER]
         plain = numbers.is_not_null() & numbers.is_not_nan()
         found = Operands.limits(

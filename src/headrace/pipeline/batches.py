@@ -131,12 +131,12 @@ class Batches:
         return self._recent[-1] if self._recent else NOTHING
 
     def _before_last(self) -> Manifest:
-        """What was committed before the last."""
+        """Return the manifest before the last one."""
         return self._recent[-2] if len(self._recent) > 1 else NOTHING
 
     @property
     def is_idle_advance_due(self) -> bool:
-        """Whether a batch that reads nothing would move on a stream that is idle."""
+        """True if a batch without input would advance an idle stream."""
         last = self.last()
         return last.batch >= 0 and not last.final and self._idleness.is_due(last)
 
@@ -218,7 +218,7 @@ class Batches:
         return manifest
 
     def diagnose(self, manifest: Manifest, *, ended: bool) -> tuple[Note, ...]:
-        """The notes that are true after a batch."""
+        """Make the notes that are true after a batch."""
         kernel = None if self._kernel is None else self._kernel[1]
         around = self.setup.around()[1] if kernel is None else kernel.around
         found = self._diagnosis.of(manifest, around, ended=ended)
@@ -321,7 +321,7 @@ class Batches:
     def _after(
         self, manifest: Manifest, kernel: Kernel, results: Results, rejected: pl.DataFrame
     ) -> tuple[Manifest, Told]:
-        """The manifest and what is told, once a step has been made."""
+        """Make the manifest and the results after a step."""
         late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
         told = Told(results.reports, late_rows(late, manifest.panes, self._whole), rejected)
         manifest = replace(
@@ -380,7 +380,7 @@ class Batches:
     # -- the kernel --------------------------------------------------------------------------
 
     def _kernel_after(self, manifest: Manifest, around: Around) -> Kernel:
-        """The kernel as it was after a batch: the one at hand, or one that has read it all."""
+        """Restore the kernel after a batch: the present one, or one that reads all panes again."""
         self._failures = around.failures
         if self._kernel is not None and self._kernel[0] == manifest.label:
             kernel = self._kernel[1]
@@ -475,7 +475,7 @@ class Batches:
         return {} if self._kernel is None else self._kernel[1].contracted()
 
     def _publish(self, manifest: Manifest, told: Told) -> None:
-        """Give what a batch has to tell to every sink, once in this process."""
+        """Publish the results of a batch to every sink, once in this process."""
         if self._published == manifest.label:
             return
         reach("publish")

@@ -178,7 +178,7 @@ def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
 
 
 def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> Columns:
-    """What the bytes of a piece say."""
+    """Decode the bytes of a piece to columns."""
     return _read_columns(piece, data, decoding)[0]
 
 
@@ -215,7 +215,7 @@ def shaped(
     problems: Sequence[tuple[DataError, bytes | None]],
     decoding: Decoding,
 ) -> Shaped:
-    """Columns with what queries may ask for only, whether that is everything, and its tally.
+    """Select the columns that queries may use; return whether they are complete, and a tally.
 
     Args:
         read: what was read.
@@ -272,7 +272,7 @@ def shaped(
 def _tallied(
     statements: pl.DataFrame, more: pl.DataFrame, terms: pl.DataFrame, decoding: Decoding
 ) -> Tally:
-    """What is counted of all statements, also of those that no query can ask for."""
+    """Count all statements, also those that no query uses."""
     every = statements if more.is_empty() else pl.concat([statements, more])
 
     def texts(ids: Sequence[int]) -> list[str]:
@@ -331,7 +331,7 @@ def load(pane: Pane, decoding: Decoding) -> Columns:
 
 
 def remade(pane: Pane, decoding: Decoding) -> Columns:
-    """What a pane holds, from what it was made of.
+    """Decode a pane again from its source.
 
     Raises:
         MachineError: that is gone, or has become something else.

@@ -130,7 +130,7 @@ def _counters(pane: Pane, elements: pl.DataFrame) -> Counters:
 
 
 def _added(tally: Tally | None, pane: Pane) -> Tally | None:
-    """A tally with that of a pane."""
+    """Add the tally of a pane to another."""
     if tally is None or pane.tally is None:
         return None if tally is None else replace(tally, partial=True)
     return tally.plus(replace(pane.tally, least=pane.least))
@@ -157,7 +157,7 @@ def _refused(pane: Pane, columns: Columns, gate: Gate) -> Iterator[Rejection]:
 def follow_time_jumps(
     intake: Intake, late: Mapping[str, Sequence[int]], gate: Callable[[str], Gate]
 ) -> dict[str, StreamState]:
-    """The streams of a batch, with the elements of a replay that are far ahead of the others.
+    """Update the time jumps of the streams of a replay.
 
     Args:
         intake: the batch.
@@ -208,7 +208,7 @@ def stepped(
 
 
 def _where(pane: Pane, times: pl.Series, places: Sequence[int], first_line: int, place: int) -> str:
-    """Where an element of a pane stands in its source."""
+    """Describe the place of an element of a pane in its source."""
     at = places[place]
     if pane.piece is None:
         return f"element {at + 1:,} of {pane.partition} from offset {pane.ordinal:,}"

@@ -69,7 +69,7 @@ class StreamState:
 
     @property
     def counters(self) -> Counters:
-        """How many messages and elements have come, and what became of them."""
+        """The messages and elements so far, counted by what became of them."""
         return Counters(
             self.elements,
             self.late,
@@ -88,7 +88,7 @@ class StreamState:
         return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})
 
     def counting(self, probes: Iterable[Probe]) -> StreamState:
-        """The same with a tally for some probes; new ones begin at zero."""
+        """Replace the probes of the tally; new ones begin at zero."""
         known = self.tally or Tally(partial=self.elements > 0)
         return replace(self, tally=known.counting(probe.key for probe in probes))
 
@@ -134,7 +134,7 @@ class QueryState:
         )
 
     def offering(self, offered: int, outside: int) -> QueryState:
-        """The same, with elements counted that it has seen."""
+        """Add the elements that the query has seen."""
         known = None if self.offered is None else self.offered + offered
         return replace(self, offered=known, outside=self.outside + outside)
 
@@ -235,7 +235,7 @@ def _manifest(parts: dict[str, Any]) -> Manifest:
 
 
 def _stream(parts: dict[str, Any]) -> StreamState:
-    """How far a stream has come; an older version has counted elements only."""
+    """Read the state of a stream, also as an older version wrote it."""
     if "messages" not in parts:
         parts = {
             **parts,
@@ -251,7 +251,7 @@ def _stream(parts: dict[str, Any]) -> StreamState:
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
-    """How far queries have come; an older version has written each on its own."""
+    """Read the states of queries, also as an older version wrote them."""
     if isinstance(found, dict):
         return {name: _query(each) for name, each in found.items()}
     states = {}

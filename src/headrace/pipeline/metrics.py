@@ -82,7 +82,7 @@ Watch = Callable[[Figures], None]
 
 
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
-    """How a run stands after a batch."""
+    """Compute the figures of a run after a batch."""
     state = _state(layout, manifest)
     return Figures(
         manifest,
@@ -211,7 +211,7 @@ _CONTRACTS: Final[tuple[tuple[str, str, str, Callable[[Contracted], float]], ...
 
 
 def measures(figures: Figures, now: float) -> Iterator[Measure]:
-    """All metrics of a run.
+    """Yield all metrics of a run.
 
     Args:
         figures: how it stands.
@@ -255,7 +255,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
 
 
 def _noted(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
-    """The number of notes by code, query and stream."""
+    """Count the notes by code, query and stream."""
     labels = [(str(note.code), note.query or "", note.stream or "") for note in notes]
     return [
         ({"code": code, "query": query, "stream": stream}, number)

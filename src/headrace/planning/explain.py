@@ -115,7 +115,7 @@ def default_graph_text(query: Query) -> str:
 
 
 def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
-    """Every choice of a query beyond its text, by the key that `--set` takes."""
+    """Yield every choice of a query beyond its text, by the key that `--set` takes."""
     for each in fields(semantics):
         value = getattr(semantics, each.name)
         match each.name:
@@ -173,7 +173,7 @@ class Run:
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
-    """A query explained for a terminal.
+    """Explain a query for a terminal.
 
     Args:
         query: what to explain.
@@ -275,7 +275,7 @@ def _stages(query: Query, run: Run | None) -> tuple[list[Stage], Operator]:
 
 
 def _known(run: Run | None) -> KnownPredicates | None:
-    """Which predicates were seen where."""
+    """Return the predicates that were seen in static data and in streams."""
     return None if run is None else run.known
 
 
@@ -346,12 +346,12 @@ def _names(variables: frozenset[Variable]) -> str:
 
 
 def _listed(variables: frozenset[Variable]) -> list[str]:
-    """The names that queries have for variables, in alphabetical order."""
+    """Return the names that queries have for variables, in alphabetical order."""
     return sorted(each.name for each in variables if not each.is_anonymous)
 
 
 def _key_text(plan: Plan, key: Variable) -> str:
-    """A variable as the query shows it; that of a blank node by its label."""
+    """Write a variable as the query shows it; that of a blank node by its label."""
     name = choose_display_names(plan.query.pattern).get(key, key).name
     return name if name.startswith("_:") else f"?{name}"
 
@@ -370,7 +370,7 @@ def _contracts_json(query: Query) -> dict[str, Any]:
 
 
 def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
-    """A query explained for a program; times in milliseconds, patterns in the notation."""
+    """Explain a query as JSON; times in milliseconds, patterns in the notation."""
     stages, pattern = _stages(query, run)
     registration = query.registration
     return {
@@ -432,7 +432,7 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
 
 
 def _ways_json(query: Query, run: Run | None) -> dict[str, Any]:
-    """By what a query is evaluated, and in which parts."""
+    """Describe the strategy of a query and its parts."""
     if not query.is_continuous:
         unasked = ("strategy", "consumed", "shared", "evaluated", "partition_key")
         return dict.fromkeys(unasked)

@@ -75,7 +75,7 @@ class Partitioning:
 
 
 def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
-    """How a query can be evaluated in parts, if it can.
+    """Plan the evaluation of a query in parts; return the obstacle if there is one.
 
     Args:
         plan: the query.
@@ -99,7 +99,7 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
 
 
 def _reason(plan: Plan, sees: bool, keys: Sequence[Variable]) -> str:
-    """Say why no variable is a key of a query as it is written, below what is done with parts."""
+    """Describe the obstacle of a query as it is written."""
     *_, last = splits(plan.query.pattern)
     return describe_obstacle(
         list(_read(last.core, sees)), keys, lambda key: _Keyed(key, sees).find_obstacle(last.core)

@@ -47,7 +47,7 @@ class Line:
 
 
 def tree(operator: Operator) -> Iterator[Line]:
-    """An operator and all below it, each before what it reads."""
+    """List an operator and all below it, each before its inputs."""
     shown = _lines(rename_for_display(operator), 0)
     for line, other in zip(_lines(operator, 0), shown, strict=True):
         yield Line(line.depth, other.label, line.node)

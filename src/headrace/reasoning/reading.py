@@ -19,7 +19,7 @@ _XML: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|[A-Za-z][\w.-]*:?RDF
 
 
 def read_schema(path: Path | str) -> Schema:
-    """The schema that a file holds.
+    """Read a schema from a file.
 
     What tools call `.owl` may be RDF/XML or Turtle: how it begins says which.
 

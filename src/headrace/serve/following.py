@@ -55,7 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class WakeUp:
-    """There is no new evaluation, and something else about the query is new."""
+    """A change of a query other than a new evaluation."""
 
 
 class Following:
@@ -69,7 +69,7 @@ class Following:
         self._topics: dict[str, Topic] = {}
 
     def hear(self, new: Sequence[Kept]) -> None:
-        """Take note of evaluations, in any thread."""
+        """Record evaluations, in any thread."""
         self.wake({each.query for each in new})
 
     def wake(self, names: set[str]) -> None:
@@ -124,7 +124,7 @@ class Following:
 async def followed(
     topic: Topic, retained: Retained, query: str, after: int, quiet: float
 ) -> AsyncIterator[Kept | Missed | Ended | WakeUp | None]:
-    """What a follower is sent, from a place on; None after some quiet seconds.
+    """Yield evaluations from a place on; None after some quiet seconds.
 
     Args:
         topic: what it waits for.

@@ -55,7 +55,7 @@ def _parsed(hub: Hub, name: str) -> Parsed:
 
 
 async def results(request: Request) -> Response:
-    """The last evaluations, in the type that is wanted."""
+    """Return the last evaluations in the accepted media type."""
     hub, name = hub_of(request), request.path_params["name"]
     parsed = _parsed(hub, name)
     form = parsed.query.form
@@ -157,16 +157,16 @@ def _ended(hub: Hub, name: str) -> str | None:
 
 
 class NoteChanges:
-    """The notes about a query for one follower: sent when others are true than before."""
+    """The notes on a query for one follower, sent when they change."""
 
     def __init__(self, hub: Hub, query: str) -> None:
-        """Begin with none sent."""
+        """Begin without sent notes."""
         self._hub = hub
         self._query = query
         self._sent: list[tuple[str, str | None, str | None]] = []
 
     def changed(self) -> list[dict[str, str]] | None:
-        """The notes that are true now, if they are others; counts in texts do not matter."""
+        """Return the notes if they are others than before; counts in texts do not matter."""
         notes = self._hub.standing_notes(self._query)
         keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
         if keys == self._sent:

@@ -282,7 +282,7 @@ class Runner:
 
 
 def _reads_all(offsets: Sequence[str]) -> bool:
-    """Whether a batch leaves nothing of what was found to later ones, in a live run."""
+    """Test whether a batch of a live run reads all that was found."""
     _version, files, *_topics = offsets
     found = json.loads(files)
     return bool(found.get("known") == found["pieces"])

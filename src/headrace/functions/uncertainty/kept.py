@@ -43,7 +43,7 @@ class KeptColumns:
         function: Vectorised,
         arguments: Sequence[Operands],
     ) -> Operands:
-        """What a function on columns gives for each row."""
+        """Call a function on columns, and return its results row by row."""
         if not len(arguments[0]):
             return arguments[0]
         if not self.cached:
@@ -84,7 +84,7 @@ class KeptColumns:
         return known[1].at(places.to_numpy().astype(np.intp))
 
     def _note(self, iri: str, arguments: Sequence[Operands], made: Operands) -> None:
-        """Count the calls whose arguments are all there, and which have no result."""
+        """Count calls with complete arguments and without a result."""
         failed = ~made.there
         for each in arguments:
             failed &= each.there
