@@ -153,7 +153,7 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
             GOOD.replace("x:p", "x:other"),
             ["--fail-on-empty"],
             1,
-            "error: query 'q' gave no rows, and every query has to give some",
+            "error: query 'q' gave no rows, which --fail-on-empty requires",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Decide whether a run may be content with its input: what was read, rejected, and answered."""
+"""Acceptance of a run: errors and notes about its input, its rejections and its rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.diagnosis import Code, Note
-from headrace.errors import SettingError
-from headrace.kernel.stream_counters import Counters, counted
+from headrace.errors import SettingError, counted
+from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.time_jumps import TimeJump
 
 _FEW: Final = 100
-"""A live run judges a percentage only after so many messages of a stream."""
+"""The fewest messages of a stream by which a live run judges a percentage."""
 _SHOWN: Final = 3
 _EVERY: Final = 100.0
 
@@ -50,8 +50,8 @@ class RejectionLimit:
             most = math.nan
         if isinstance(text, bool) or not 0 <= most < math.inf or (is_share and most > _EVERY):
             raise SettingError(
-                f"expected a number or a percentage as the most that may be rejected, such as 10 "
-                f"or 5%, found {said!r}"
+                "expected a number or a percentage of rejected input, such as 10 or 5%, "
+                f"found {said!r}"
             )
         return cls(most, is_share)
 
@@ -92,7 +92,7 @@ class Acceptance:
         requirements: Requirements | None = None,
         before: Manifest | None = None,
     ) -> None:
-        """Begin where an earlier run has ended.
+        """Count from the end of an earlier run.
 
         Args:
             sources: what each stream is read from.
@@ -108,12 +108,12 @@ class Acceptance:
         self._reasons: dict[str, list[str]] = {}
 
     def begin(self, before: Manifest) -> None:
-        """Begin where an earlier run has ended."""
+        """Count from the end of an earlier run."""
         self._before = before
 
     @property
     def reasons(self) -> list[str]:
-        """The first reasons for which something was rejected."""
+        """The first reasons of rejections."""
         return [reason for every in self._reasons.values() for reason in every][:_SHOWN]
 
     # -- what happens --------------------------------------------------------------------------
@@ -190,10 +190,10 @@ class Acceptance:
         yield from self.check_limits(ended=True)
         if self._requirements.rows:
             if not any(each.messages for each in self._counters.values()):
-                yield "nothing was read, and a run that has to give rows needs input"
+                yield "nothing was read, and --fail-on-empty requires rows"
             for name, rows in self._rows.items():
                 if not rows:
-                    yield f"query '{name}' gave no rows, and every query has to give some"
+                    yield f"query '{name}' gave no rows, which --fail-on-empty requires"
 
     def notes(self) -> Iterator[str]:
         """Yield notes about streams without new messages and about time jumps."""

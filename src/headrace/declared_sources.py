@@ -1,4 +1,4 @@
-"""Check what streams are read from: when they are declared, and before they are read."""
+"""Checks of the sources of streams: when they are declared, and before they are read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def given_sources(iri: str, given: object) -> tuple[str, ...]:
         given: a source, or several in a list, a tuple, a set or an iterator.
 
     Raises:
-        SettingError: one of them is nothing that can be read.
+        SettingError: one of them cannot be read.
     """
     match given:
         case str() | os.PathLike():

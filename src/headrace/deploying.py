@@ -84,7 +84,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live,
         partitions,
         allowed or Allowed(deployment.seed),
-        idles=_idles(plans, streams, idles or {}),
+        idles=_find_time_outs(plans, streams, idles or {}),
         sources={
             iri: [each.place for each in given if each.kind != LOG]
             for iri, given in streams.items()
@@ -92,7 +92,9 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     )
 
 
-def _idles(plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:
+def _find_time_outs(
+    plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]
+) -> dict[str, int]:
     """Return the shortest idle time-out of each stream that has one."""
     found = {}
     for iri in streams:
@@ -154,7 +156,7 @@ def received(
         deployment: where what is received is kept.
         plans: the queries, whose windows the clock closes in streams that go by arrival.
     """
-    clocked = _clocked(streams, deployment)
+    clocked = _find_clocked(streams, deployment)
     is_due = schedule_heartbeats(plans).is_due
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
@@ -173,7 +175,7 @@ def received(
         yield Sources(places), list(receivers.values())
 
 
-def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
+def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
     """Return the streams whose elements only have the time of their arrival."""
     received = [each for sources in streams.values() for each in sources if each.is_received]
     folders = {each: each.folder(deployment.layout.logs) for each in received}

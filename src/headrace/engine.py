@@ -145,7 +145,7 @@ class Engine:
 
         Raises:
             SettingError: it is no IRI, or is declared otherwise already, or cannot be idle here, or
-                its source is nothing that can be read.
+                its source cannot be read.
         """
         iri = name_of(iri)
         sources = given_sources(iri, source)

@@ -1,4 +1,4 @@
-"""Follow a run of an engine from the sources of its streams, and conclude it."""
+"""Runs of an engine over the sources of its streams."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def check_deployable(
     """
     streams = list(streams)
     if pushed:
-        raise SettingError("elements were pushed, and this run reads from sources: do either")
+        raise SettingError("elements were pushed, and this run reads from sources: do one of both")
     if live is (launch.interval is None):
         raise SettingError(
-            "Engine(live=True) is for a run that goes on, run(once=False), and for no other"
+            "Engine(live=True) needs run(once=False), and run(once=False) needs Engine(live=True)"
         )
     sources = declared_sources(streams)
     inline = launch.runner is RunnerKind.INLINE
@@ -81,7 +81,7 @@ class RunFollower:
         acceptance: Acceptance,
         progress: Callable[[str], None],
     ) -> None:
-        """Begin before the first batch.
+        """Observe no batch yet.
 
         Args:
             queries: by their names.

@@ -499,7 +499,7 @@ class InlineRunner:
         """Evaluate what is due."""
         self._pass_over_idle()
         with self.watch.stage("kernel"):
-            results = self._stepped(self.kernel.step)
+            results = self._take_step(self.kernel.step)
         self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
@@ -556,13 +556,13 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        results = self._stepped(self.kernel.finish)
+        results = self._take_step(self.kernel.finish)
         for stream, jump in self.jumps().items():
             if jump.is_alone:
                 LOG.warning(jump.text(stream))
         return results
 
-    def _stepped(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
+    def _take_step(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
         first = self.kernel.position + 1
         try:
             return self._noted(step(self._batch()), first)

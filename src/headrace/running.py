@@ -19,12 +19,12 @@ from headrace.deploying import setup_of
 from headrace.diagnosis import Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, InternalError, SettingError
+from headrace.errors import HeadraceError, InternalError, SettingError, counted
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
-from headrace.kernel.stream_counters import Counters, counted
+from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment

@@ -109,7 +109,7 @@ class Needs:
 
 def demand_of(plan: Plan) -> Demand:
     """Return the statements that a query needs before its patterns can match."""
-    return _of(_ungrouped(plan.query.pattern), Scope())
+    return _of(_strip_modifiers(plan.query.pattern), Scope())
 
 
 def always_answers(plan: Plan) -> bool:
@@ -147,7 +147,7 @@ def required_statements(demand: Demand) -> Iterator[Statement]:
             assert_never(demand)
 
 
-def _ungrouped(operator: Operator) -> Operator:
+def _strip_modifiers(operator: Operator) -> Operator:
     """Return the pattern below the solution modifiers and the grouping of the whole query."""
     while isinstance(
         operator, Project | Distinct | Reduced | OrderBy | Extend | Slice | Filter | Annotate

@@ -9,12 +9,12 @@ from typing import Final
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.windows import Counted, CountWindow, TimeWindow, WindowFrame
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
-from headrace.diagnosis.name_suggestions import counted, iri, similar_name
+from headrace.diagnosis.name_suggestions import iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.pattern_notes import PatternDiagnosis
 from headrace.diagnosis.probes import Probe
 from headrace.diagnosis.time_texts import duration_text, time_text
-from headrace.errors import listing
+from headrace.errors import counted, listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import plausible_unit
@@ -82,8 +82,8 @@ class _Diagnosis:
             were = "was" if stream.elements == 1 else "were"
             reason = f": {stream.reason}" if stream.reason else ""
             text = (
-                f"{those} of {name} {were} rejected{reason}; correct the source, or say in which"
-                " format it is"
+                f"{those} of {name} {were} rejected{reason}; correct the source, or declare its"
+                " format"
             )
             any_accepted = any(each.accepted for each in self.facts.streams.values())
             severity = Severity.WARNING if any_accepted else Severity.ERROR
@@ -92,8 +92,8 @@ class _Diagnosis:
             return None
         if stream.high is not None and self.facts.ended:  # a live run makes heartbeats of its own
             text = (
-                f"{name} has had heartbeats and no elements: a line with a time alone moves time"
-                " on, so write a tab and a statement after the time"
+                f"{name} has had heartbeats and no elements: a line that has only a time is a"
+                " heartbeat, so write a tab and a statement after the time"
             )
             return Note(Code.ONLY_HEARTBEATS, Severity.WARNING, text, subject=subject, **place)
         ended = self.facts.ended
@@ -297,8 +297,8 @@ class _Diagnosis:
             return None
         name, streams = query.plan.name, listing((iri(each.iri) for each in own), "and")
         text = (
-            f"windows of '{name}' close empty: nothing has come on {streams} since it was"
-            " registered, and it sees what comes from then on; push more elements"
+            f"windows of '{name}' close empty: no element has come on {streams} since it was"
+            " registered, and it does not see earlier ones; push more elements"
         )
         return Note(Code.EMPTY_WINDOWS, Severity.WARNING, text, name)
 
@@ -351,9 +351,9 @@ def _wait(stream: StreamFacts) -> str:
     """Suggest a delay that would have waited for the late elements of a stream."""
     least, high = stream.tally.least, stream.high
     if least is None or high is None or stream.tally.partial:
-        return "a greater delay waits for them, as in --set delay=10s"
+        return "a longer delay waits for them, as in --set delay=10s"
     needed = duration_text(high - least)
-    return f"time had come to {time_text(high)} before, and --set delay={needed} waits for them"
+    return f"event time had reached {time_text(high)} before; --set delay={needed} waits for them"
 
 
 def _time_unit(stream: StreamFacts) -> Note | None:

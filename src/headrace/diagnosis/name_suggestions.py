@@ -1,4 +1,4 @@
-"""Names in notes: how they are shown, and which known name an unknown one may be a slip for."""
+"""Names in notes, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -59,12 +59,3 @@ def shown_names(names: Sequence[str]) -> str:
 def iri(name: str) -> str:
     """Write an IRI in angle brackets."""
     return f"<{name}>"
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    >>> counted(1, "element"), counted(2_000, "element")
-    ('1 element', '2,000 elements')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

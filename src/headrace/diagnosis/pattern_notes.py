@@ -1,4 +1,4 @@
-"""Notes about patterns that cannot match: which statement is missing, and where it is instead."""
+"""Notes about patterns that cannot match: the missing statement, and where it is instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes: which statements of a stream are counted, because notes may be about them."""
+"""Probes: patterns whose statements in a stream are counted for notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which notes are new: each is reported once, and again only after it was resolved."""
+"""The reporter of notes: each is reported once, and again only after it was resolved."""
 
 from __future__ import annotations
 

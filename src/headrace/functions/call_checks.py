@@ -1,4 +1,4 @@
-"""Calls of a query that can never have a result, found before it runs.
+"""Checks of calls: those that can never have a result are found before a query runs.
 
 A call is looked at if what decides is constant: the pattern of REGEX, a distribution, two limits.
 The pattern of a SERVICE is evaluated by its endpoint, whose functions may differ: only names of

@@ -238,14 +238,14 @@ def _built_in(call: BuiltIn, functions: Functions) -> Evaluator:
             relative(solution, context), None if context.base is None else Iri(context.base)
         )
     if name in _OF_PATTERNS:
-        return _noting_patterns(name, BUILT_INS[name], evaluators)
+        return _count_pattern_errors(name, BUILT_INS[name], evaluators)
     return _strict(BUILT_INS[name], evaluators)
 
 
 _OF_PATTERNS: Final = frozenset({"REGEX", "REPLACE"})
 
 
-def _noting_patterns(name: str, function: Function, arguments: list[Evaluator]) -> Evaluator:
+def _count_pattern_errors(name: str, function: Function, arguments: list[Evaluator]) -> Evaluator:
     """Wrap a function so that unusable patterns are counted."""
 
     def value(solution: Solution, context: EvaluationContext) -> Term:

@@ -1,7 +1,7 @@
 r"""Regular expressions of users: XPath's, run by RE2, whose time is linear in the text.
 
 XPath's classes are translated (`\d \w \s \i \c` mean what they mean there: `\w` is everything but
-punctuation, separators and other, so it has no `_`). What RE2 has not is an error that says so:
+punctuation, separators and other, so it has no `_`). Other syntax is an error that says so:
 back-references, look-around, subtraction of classes and Unicode blocks (`\p{IsGreek}`).
 """
 
@@ -211,7 +211,9 @@ def _check_supported(pattern: str, token: str, at: int) -> None:
 
 
 def _unsupported(found: str, at: int, hint: str) -> PatternError:
-    return PatternError(f"the pattern has {found}, at character {at + 1}, which RE2 has not", hint)
+    return PatternError(
+        f"the pattern has {found}, at character {at + 1}, which RE2 does not support", hint
+    )
 
 
 _TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
@@ -251,7 +253,7 @@ def _escape(token: str, in_class: bool) -> str:
         if letter not in _COMPLEMENTS:
             hint = f"write \\{letter} outside of the class, with |"
             raise PatternError(
-                f"the pattern has \\{letter} inside a class, which RE2 has not", hint
+                f"the pattern has \\{letter} inside a class, which RE2 does not support", hint
             )
         return _COMPLEMENTS[letter]
     return token

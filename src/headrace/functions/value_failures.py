@@ -13,7 +13,7 @@ from typing import Final
 
 _EXAMPLE: Final = 200
 _SUBJECTS: Final = 100
-"""So many subjects of a query are told apart; the others are counted together."""
+"""The most subjects of a query that are counted by themselves; others are counted together."""
 _OTHERS: Final = "others"
 
 
@@ -106,7 +106,7 @@ class FailuresByQuery:
         """Forget the failures of a query."""
         self._queries.pop(name, None)
 
-    def listed(self) -> dict[str, tuple[ValueFailure, ...]]:
+    def by_query(self) -> dict[str, tuple[ValueFailure, ...]]:
         """List all failures by the names of their queries."""
         return {name: tuple(each) for name, each in self._queries.items()}
 

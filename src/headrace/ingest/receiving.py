@@ -17,7 +17,7 @@ from headrace.rdf.formats import Format, format_of_media_type
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
 BeatRule: TypeAlias = Callable[[int, int], bool]
-"""Whether a heartbeat is due: given the last time in the log, and the present."""
+"""Tests whether a heartbeat is due, from the last time in the log and the present."""
 
 _FIRST_DELAY: Final = 0.1
 _LONGEST_DELAY: Final = 10.0

@@ -104,7 +104,7 @@ def found_by_part(
 
     outcome = evaluate_held(held, around, keep, share)
     frame = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
-    failures = around.failures.listed().get(due.plan.name, ())
+    failures = around.failures.by_query().get(due.plan.name, ())
     return PartFound(frame, _terms(frame, around.dictionary), outcome, failures)
 
 

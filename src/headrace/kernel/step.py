@@ -56,7 +56,7 @@ class Arrivals:
 
 
 Placed = tuple[int, int]
-"""How many elements a query has seen, and how many of them lie between its windows."""
+"""The number of elements that a query has seen, and of those between its windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class Kernel:
 
     def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
         """The failures of expressions so far, by the names of queries."""
-        return self.around.failures.listed()
+        return self.around.failures.by_query()
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())

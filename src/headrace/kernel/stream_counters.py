@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headrace.errors import counted
 from headrace.kernel.grid import Times
 from headrace.kernel.holding import Flags
 
@@ -92,15 +93,6 @@ class Counters:
             f" {self.accepted:,} accepted, {counted(self.heartbeats, 'heartbeat')},"
             f" {self.rejected_messages:,} rejected"
         )
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    >>> counted(1, "element"), counted(2_000, "element")
-    ('1 element', '2,000 elements')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def counters_of(

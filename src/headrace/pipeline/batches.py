@@ -29,7 +29,7 @@ from headrace.pipeline.intake import (
     batch_of,
     follow_time_jumps,
     late_rows,
-    stepped,
+    step_kernel,
     taken_in,
     united,
 )
@@ -222,7 +222,7 @@ class Batches:
         kernel = None if self._kernel is None else self._kernel[1]
         around = self.setup.around()[1] if kernel is None else kernel.around
         found = self._diagnosis.of(manifest, around, ended=ended)
-        return (*found, *value_notes(self._failures.listed()))
+        return (*found, *value_notes(self._failures.by_query()))
 
     def settle(self) -> None:
         """Say that all that was committed has been published, because the run ends well."""
@@ -291,7 +291,7 @@ class Batches:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
         with self._watch.stage("kernel"):
-            results = stepped(kernel, batch, intake, self.setup.gate)
+            results = step_kernel(kernel, batch, intake, self.setup.gate)
         kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(
@@ -496,7 +496,7 @@ class Batches:
             spent=self._watch.spent,
             rerouted=self._rerouted(),
             contracts=self._contracts(),
-            failures=self._failures.listed(),
+            failures=self._failures.by_query(),
             notes=notes,
         )
         self._tell(manifest, own)

@@ -233,7 +233,7 @@ def shaped(
         more = entailed(statements, decoding.tables, literals_among(terms), PLACE)
     if decoding.tables is not None and not more.is_empty():
         terms = _and_also(terms, terms_of(decoding.tables, more))
-    tally = _tallied(statements, more, terms, decoding)
+    tally = _tally_all(statements, more, terms, decoding)
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
@@ -269,7 +269,7 @@ def shaped(
     )
 
 
-def _tallied(
+def _tally_all(
     statements: pl.DataFrame, more: pl.DataFrame, terms: pl.DataFrame, decoding: Decoding
 ) -> Tally:
     """Count all statements, also those that no query uses."""

@@ -109,7 +109,7 @@ def _advanced(
         highs={**state.highs, pane.partition: max(known, default=None)},
         lines=dict(list(lines.items())[-_MOST_FILES:]),
         reason=state.reason or next((reason for _, reason, *_ in rejected), None),
-        tally=_added(state.tally, pane),
+        tally=_add_tally(state.tally, pane),
     )
 
 
@@ -129,7 +129,7 @@ def _counters(pane: Pane, elements: pl.DataFrame) -> Counters:
     )
 
 
-def _added(tally: Tally | None, pane: Pane) -> Tally | None:
+def _add_tally(tally: Tally | None, pane: Pane) -> Tally | None:
     """Add the tally of a pane to another."""
     if tally is None or pane.tally is None:
         return None if tally is None else replace(tally, partial=True)
@@ -191,7 +191,7 @@ def follow_time_jumps(
     return streams
 
 
-def stepped(
+def step_kernel(
     kernel: Kernel, batch: Mapping[str, Arrivals], intake: Intake, gate: Callable[[str], Gate]
 ) -> Results:
     """Let a kernel take a step.

@@ -241,7 +241,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)
     says = "1 for each note that is true: why a query gives no rows, for one."
-    yield Measure("headrace_notes", "gauge", says, _noted(figures.notes))
+    yield Measure("headrace_notes", "gauge", says, _count_notes(figures.notes))
     yield Measure(
         "headrace_batches_total", "counter", "Batches committed.", [({}, manifest.batch + 1)]
     )
@@ -254,7 +254,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     yield Measure("headrace_state_bytes", "gauge", says, [({}, figures.state)])
 
 
-def _noted(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
+def _count_notes(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
     """Count the notes by code, query and stream."""
     labels = [(str(note.code), note.query or "", note.stream or "") for note in notes]
     return [

@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from headrace.algebra.reporting import DAY
-from headrace.errors import DataError, listing
+from headrace.errors import DataError, counted, listing
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.schedule import JumpError
-from headrace.kernel.stream_counters import counted
 from headrace.rdf.formats import Format
 from headrace.rdf.times import iso_text, milliseconds
 
@@ -51,7 +50,7 @@ class TimeJump:
             "with --set max_ahead=1d"
         )
 
-    def followed_by(self, times: Times, late: Flags) -> TimeJump:
+    def count_followers(self, times: Times, late: Flags) -> TimeJump:
         """Count the elements after it, near and far."""
         is_near = times >= self.time - DAY
         near = self.near + int(np.count_nonzero(is_near & ~late))
@@ -86,9 +85,9 @@ def follow_time_jump(
     places = np.flatnonzero((reached == NEVER) | (times > reached + DAY))
     first = places[0] if places.size else times.size
     if jump is not None:
-        jump = jump.followed_by(times[:first], late[:first])
+        jump = jump.count_followers(times[:first], late[:first])
     if jump is not None and jump.is_alone:
-        return jump.followed_by(times[first:], late[first:])
+        return jump.count_followers(times[first:], late[first:])
     if not places.size:
         return jump
     owners = np.unique(np.searchsorted(places, np.flatnonzero(late), side="right") - 1)
@@ -96,9 +95,9 @@ def follow_time_jump(
     for number in (*owners[owners >= 0].tolist(), places.size - 1):
         place, end = int(places[number]), int(ends[number])
         found = TimeJump(int(times[place]), "")
-        jump = found.followed_by(times[place + 1 : end], late[place + 1 : end])
+        jump = found.count_followers(times[place + 1 : end], late[place + 1 : end])
         if jump.is_alone or number == places.size - 1:
-            whole = found.followed_by(times[place + 1 :], late[place + 1 :])
+            whole = found.count_followers(times[place + 1 :], late[place + 1 :])
             return replace(whole, where=where(place))
     return jump
 

@@ -190,7 +190,7 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         width = max(16, *(len(key) + 2 for key, _ in rows))
         for position, (key, value) in enumerate(rows):
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
-        plan = sketch_of(query, _known(run))
+        plan = sketch_of(query, _known_predicates(run))
         lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
         if plan.consuming is not None:
             lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
@@ -208,7 +208,11 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
     lines += ["", *_table(pattern, run)]
     if run is not None and run.routes:
         lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
-    found = list(pieces(rename_for_display(query), _known(run))) if query.is_continuous else []
+    found = (
+        list(pieces(rename_for_display(query), _known_predicates(run)))
+        if query.is_continuous
+        else []
+    )
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
@@ -271,10 +275,10 @@ def _shared_text(plan: Plan) -> str:
 
 def _stages(query: Query, run: Run | None) -> tuple[list[Stage], Operator]:
     stages: list[Stage] = []
-    return stages, optimised(query, _known(run), stages.append)
+    return stages, optimised(query, _known_predicates(run), stages.append)
 
 
-def _known(run: Run | None) -> KnownPredicates | None:
+def _known_predicates(run: Run | None) -> KnownPredicates | None:
     """Return the predicates that were seen in static data and in streams."""
     return None if run is None else run.known
 
@@ -342,10 +346,10 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
 
 
 def _names(variables: frozenset[Variable]) -> str:
-    return " ".join(f"?{name}" for name in _listed(variables))
+    return " ".join(f"?{name}" for name in _list_names(variables))
 
 
-def _listed(variables: frozenset[Variable]) -> list[str]:
+def _list_names(variables: frozenset[Variable]) -> list[str]:
     """Return the names that queries have for variables, in alphabetical order."""
     return sorted(each.name for each in variables if not each.is_anonymous)
 
@@ -388,8 +392,8 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "windows": [_window_json(window) for window in query.windows],
         "semantics": dict(semantics_rows(query.semantics)),
         "variables": {
-            "certain": _listed(certain(query.pattern)),
-            "possible": _listed(possible(query.pattern)),
+            "certain": _list_names(certain(query.pattern)),
+            "possible": _list_names(possible(query.pattern)),
         },
         **_ways_json(query, run),
         **_contracts_json(query),
@@ -404,7 +408,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "routes": list(run.routes if run else ()),
         "pieces": [
             {"piece": name, "text": said}
-            for name, said in pieces(rename_for_display(query), _known(run))
+            for name, said in pieces(rename_for_display(query), _known_predicates(run))
         ],
     }
 
@@ -436,7 +440,7 @@ def _ways_json(query: Query, run: Run | None) -> dict[str, Any]:
     if not query.is_continuous:
         unasked = ("strategy", "consumed", "shared", "evaluated", "partition_key")
         return dict.fromkeys(unasked)
-    plan = sketch_of(query, _known(run))
+    plan = sketch_of(query, _known_predicates(run))
     found = partitioning(plan)
     return {
         "strategy": " ".join(_strategy_text(plan).split()),

@@ -79,7 +79,7 @@ _PLAIN_JSON = (
     "plain JSON has no statements by itself; send RDF such as N-Quads or Turtle, or NDJSON with "
     "an envelope on each line, or put a JSON-LD '@context' into each message"
 )
-"""What to do with JSON that no context makes RDF."""
+"""The advice for JSON that no context makes RDF."""
 
 
 def format_of_path(path: str | PurePath) -> Format:

@@ -189,7 +189,7 @@ def schema_of(statements: Iterable[Quad]) -> Schema:
     if found["datatypes"]:  # rdfs13
         found["classes"][Iri(RDFS_LITERAL)] = None
     members = {name: tuple(each) for name, each in found.items()}
-    return Schema(**members, ignored=ignored.found())  # type: ignore[arg-type]  # each has its own sort
+    return Schema(**members, ignored=ignored.counts())  # type: ignore[arg-type]  # each has its own sort
 
 
 def _is_supported(relation: str, subject: Node, object_: Node) -> bool:

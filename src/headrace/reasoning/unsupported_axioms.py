@@ -41,7 +41,7 @@ _RESTRICTIONS: Final = frozenset(
         "maxQualifiedCardinality",
     )
 )
-"""What a restriction restricts its property to."""
+"""The properties by which a restriction restricts its property."""
 _PREDICATES: Final = frozenset(
     OWL + name
     for name in (
@@ -166,7 +166,7 @@ class AxiomCollector:
             return f"{_short(predicate)} of a literal"
         return None
 
-    def found(self) -> tuple[UnsupportedAxiom, ...]:
+    def counts(self) -> tuple[UnsupportedAxiom, ...]:
         """Count the axioms by kind; an unnamed class counts by what it is made of."""
         for kind, quad, node in self._unnamed:
             if node not in self._expressions:

@@ -165,7 +165,7 @@ class NoteChanges:
         self._query = query
         self._sent: list[tuple[str, str | None, str | None]] = []
 
-    def changed(self) -> list[dict[str, str]] | None:
+    def take_changes(self) -> list[dict[str, str]] | None:
         """Return the notes if they are others than before; counts in texts do not matter."""
         notes = self._hub.standing_notes(self._query)
         keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
@@ -180,7 +180,7 @@ async def _event_parts(
 ) -> AsyncIterator[bytes]:
     news = NoteChanges(hub, name)
     async for each in followed(topic, hub.retained, name, after, _QUIET):
-        if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+        if not isinstance(each, Ended) and (notes := news.take_changes()) is not None:
             yield _event("notes", {"notes": notes})
         match each:
             case WakeUp():
@@ -263,7 +263,7 @@ async def results_socket(socket: WebSocket) -> None:
         topic.ended = topic.ended or _ended(hub, name)
         news = NoteChanges(hub, name)
         async for each in followed(topic, hub.retained, name, after, _QUIET):
-            if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+            if not isinstance(each, Ended) and (notes := news.take_changes()) is not None:
                 await socket.send_json({"type": "notes", "notes": notes})
             await _send(socket, each)
         await socket.close()

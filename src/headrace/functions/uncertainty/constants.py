@@ -50,7 +50,7 @@ def _read(name: str, place: int, term: Term | None) -> Distribution | None:
         return None
     if name in _SUMS and place == _PLACES:
         if not isinstance(term, Literal) or term.datatype != XSD_STRING:
-            raise ExpressionError(f"{term} is no name of an approximation")
+            raise ExpressionError(f"{term} is not the name of an approximation")
         check_approximation(term.lexical)
         return None
     return distribution_of(term)

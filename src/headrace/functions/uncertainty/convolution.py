@@ -33,14 +33,14 @@ from headrace.functions.uncertainty.pieces import Column
 from headrace.functions.uncertainty.quadrature import check_range, expected, landmarks
 
 TOLERANCE: Final = 1e-4
-"""How far the distribution function of a sum may be from the true one, at any number."""
+"""The largest error of the distribution function of a sum, at any number."""
 
 _CACHED: Final = 1 << 12
 _ENOUGH: Final = TOLERANCE / 10
 """A grid is fine enough if half its cells change no probability by more."""
 _HOPELESS: Final = 30 * _ENOUGH
 _BENT: Final = TOLERANCE / 2
-"""How far the distribution function may be from a straight line inside a part."""
+"""The largest distance of the distribution function from a straight line inside a part."""
 _CELLS: Final = tuple(1 << power for power in range(10, 21))
 _PARTS: Final = tuple(round(32 * 1.25**step) for step in range(24))
 _FOR_TAILS: Final = 0.2
@@ -96,7 +96,7 @@ class _Curve:
         return np.interp(x, self.places, self.shares, 0.0, 1.0)
 
 
-def convolved(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
+def convolve(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
     """Add independent numbers; the distribution function is right to `TOLERANCE`.
 
     Raises:
@@ -112,7 +112,7 @@ def convolved(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
             counted[Summand(distribution, sign)] += 1
     check_range(*(each.distribution for each in counted))  # type: ignore[arg-type]  # families
     ordered = sorted(counted.items(), key=repr)
-    return _moved(_sum_of(tuple(ordered)), fsum(exact))
+    return _shift(_sum_of(tuple(ordered)), fsum(exact))
 
 
 @lru_cache(_CACHED)
@@ -121,15 +121,15 @@ def _sum_of(counted: tuple[tuple[Summand, int], ...]) -> Histogram:
         with np.errstate(all="ignore"):
             summands = [each for each, count in counted for _ in range(count)]
             if len(summands) == 1:
-                curve = _alone(summands[0])
+                curve = _compute_single(summands[0])
             else:
-                curve = _on_grid(counted) or _integrated(summands)
+                curve = _on_grid(counted) or _integrate(summands)
             return _histogram(curve, _support(counted), *_moments(counted))
     except BEYOND_DOUBLES:
         raise ExpressionError("a sum cannot be computed: its numbers are too large") from None
 
 
-def _moved(histogram: Histogram, by: float) -> Histogram:
+def _shift(histogram: Histogram, by: float) -> Histogram:
     return Histogram(tuple(edge + by for edge in histogram.edges), histogram.weights)
 
 
@@ -240,7 +240,7 @@ def _rounding(summand: Summand, masses: Column, begin: int, width: float) -> flo
 # -- by integrals ------------------------------------------------------------------------------
 
 
-def _alone(one: Summand) -> _Curve:
+def _compute_single(one: Summand) -> _Curve:
     """Compute the distribution function of a single number, as in `5 - E(1)`."""
     low, high = one.range(_TAILS[0])
     shares = np.linspace(0.0, 1.0, _CELLS[2] + 1)[1:-1]
@@ -256,7 +256,7 @@ def _alone(one: Summand) -> _Curve:
     return _Curve(places, shares)
 
 
-def _integrated(summands: list[Summand]) -> _Curve:
+def _integrate(summands: list[Summand]) -> _Curve:
     """Integrate the distribution function where it is not straight, by bisection."""
     if len(summands) > 2:  # noqa: PLR2004 - each integral is over one of two
         raise ExpressionError(
@@ -275,10 +275,10 @@ def _integrated(summands: list[Summand]) -> _Curve:
             knots + knots_of(other.distribution),
         )
 
-    return _bisected(start + begin, stop + end, up_to)
+    return _bisect(start + begin, stop + end, up_to)
 
 
-def _bisected(low: float, high: float, up_to: Callable[[float], float]) -> _Curve:
+def _bisect(low: float, high: float, up_to: Callable[[float], float]) -> _Curve:
     """Sample a function at places between which it is nearly straight."""
     known = {low: up_to(low), high: up_to(high)}
     waiting = [(low, high)]

@@ -98,7 +98,7 @@ class KeptColumns:
             if each is not None
         ]
         try:
-            example = f"the result for {', '.join(map(str, terms))} is beyond doubles"
+            example = f"the result for {', '.join(map(str, terms))} is too large for a double"
             FUNCTIONS[iri](*terms)
         except ExpressionError as error:
             example = str(error)

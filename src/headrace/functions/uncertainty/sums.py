@@ -9,7 +9,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.uncertainty.convolution import convolved
+from headrace.functions.uncertainty.convolution import convolve
 from headrace.functions.uncertainty.families import (
     Beta,
     Continuous,
@@ -124,11 +124,11 @@ def total(distributions: Sequence[Distribution]) -> Distribution:
 
 
 def _total(signed: Sequence[tuple[Distribution, int]]) -> Distribution:
-    closed = _closed(signed)
-    return checked(convolved(signed) if closed is None else closed)
+    closed = _add_in_closed_form(signed)
+    return checked(convolve(signed) if closed is None else closed)
 
 
-def _closed(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
+def _add_in_closed_form(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
     """Add in closed form; None if no family has the sum."""
     if any(isinstance(each, Point) and not isfinite(each.value) for each, _ in signed):
         raise ExpressionError("a sum with an infinite number is no distribution")
@@ -206,7 +206,7 @@ def approximated(
     """
     check_approximation(approximation)
     try:
-        closed = _closed(((one, 1), (other, sign)))
+        closed = _add_in_closed_form(((one, 1), (other, sign)))
         if closed is not None:
             return checked(closed)
     except ExpressionError:  # it has a family, but doubles cannot hold it
