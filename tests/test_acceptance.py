@@ -127,7 +127,7 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
             "1000\n",
             [],
             0,
-            "note: <x:s> has had heartbeats and no elements: a line with a time alone",
+            "note: <x:s> has had heartbeats and no elements: a line that has only a time",
         ),
         (f"{GOOD}bad\n", [], 0, ""),
         (f"{GOOD}bad\n", ["--max-rejected", "1"], 0, ""),
