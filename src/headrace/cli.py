@@ -485,7 +485,7 @@ def bench(
 
 
 def summary(parsed: Parsed) -> str:
-    """One line on a query that is right."""
+    """Summarize a valid query in one line."""
     from headrace.planning.explain import (  # noqa: PLC0415
         default_graph_text,
         frame_text,

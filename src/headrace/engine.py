@@ -314,7 +314,7 @@ class Engine:
         return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
-        """Make ready to run, and refuse a query that reads a stream which nobody has declared.
+        """Prepare the run, and refuse a query that reads an undeclared stream.
 
         Raises:
             SettingError: a stream is not declared, or a source of one cannot be read.

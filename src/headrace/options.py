@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from headrace.errors import QueryError, SettingError
 
 if TYPE_CHECKING:
     from headrace.background.config import ServiceConfig
+    from headrace.engine import Engine
+    from headrace.inline import StreamFeed
     from headrace.schemas import Schemas
 
 
@@ -45,6 +48,28 @@ def named_file(text: str) -> tuple[str | None, Path]:
         return None, Path(text)
     name, _, file = text.rpartition("=")
     return name.removeprefix("<").removesuffix(">"), Path(file)
+
+
+def push_files(engine: Engine, streams: Sequence[str]) -> Iterator[StreamFeed]:
+    """Push the files of streams to an engine piece by piece, and yield the feed of each piece.
+
+    Args:
+        engine: declares the streams.
+        streams: as the option `--stream` has them.
+    """
+    from headrace.sources import files_named, interleaved  # noqa: PLC0415 - it takes time to load
+
+    given = streams_of(list(streams))
+    for iri in given:
+        engine.stream(iri)
+    files = {
+        iri: [path for source in sources for path in files_named(source)]
+        for iri, sources in given.items()
+    }
+    feeds = {iri: engine.feed(iri) for iri in files}
+    for feed, piece in interleaved(files, feeds):
+        piece.push(engine.runner, feed)
+        yield feed
 
 
 def services_of(

@@ -107,7 +107,7 @@ class Reading:
 
     @classmethod
     def of(cls, query: Query, known: KnownPredicates | None = None) -> Reading:
-        """What the places of a query read, as far as it is known."""
+        """Collect what is known about the sources of a query."""
         return cls(query, Sources.of(query, known))
 
     def origin(self, pattern: TriplePattern | PathPattern, place: Place) -> Origin:

@@ -179,7 +179,7 @@ class Turn:
         return self.instants if self.chosen is None else self.instants.chosen(self.chosen)
 
     def told(self, report: Report, stopped: bool) -> Report:
-        """What is reported of all of them.
+        """Return the reports of all of them.
 
         Args:
             report: what came of those at which it was evaluated, or of some of these.

@@ -298,7 +298,7 @@ class Kernel:
         return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
 
     def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
-        """The failures of expressions so far, by the names of queries."""
+        """Return the failures of expressions so far, by the names of queries."""
         return self.around.failures.by_query()
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:

@@ -109,7 +109,7 @@ def variables_of(form: Form) -> list[str]:
 
 
 def summary_of(parsed: Parsed) -> str:
-    """One line on a query that is right."""
+    """Summarize a valid query in one line."""
     query, semantics = parsed.query, parsed.query.semantics
     if not query.is_continuous:
         return f"{parsed.dialect}, no streams"
