@@ -47,7 +47,7 @@ class Counters:
 
     @property
     def used(self) -> int:
-        """The same, by the name that the metrics have for it."""
+        """The elements that every window of theirs has used."""
         return self.on_time
 
     @property
