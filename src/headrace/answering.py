@@ -24,7 +24,7 @@ def ask(
     timeout: float | None = None,
     schemas: Sequence[tuple[str | None, Path]] = (),
 ) -> tuple[Answer, list[DataError], list[str]]:
-    """The answer to a query over some files, what of them could not be read, and notes on it."""
+    """Answer a query over files; return unreadable parts and notes too."""
     with Store(services=services, timeout=timeout) as store:
         store.check(parsed)
         for name, schema in schemas:

@@ -23,7 +23,7 @@ from headrace.background.services import Services
 from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, QueryError, SettingError, Source, UnsupportedError
-from headrace.functions.checking import call_problems
+from headrace.functions.call_checks import find_call_problems
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Answer, answer
@@ -135,11 +135,11 @@ class Store:
         return self._statements
 
     def expect(self, known: KnownPredicates) -> None:
-        """Say which predicates are known of static data that a run reads later."""
+        """Declare the predicates of static data that a run loads later."""
         self._expected = known
 
     def known_predicates(self) -> KnownPredicates:
-        """The predicates of static data, by which plans tell what is static from what streams."""
+        """Return the predicates of static data, by which plans tell them from streams."""
         return self._expected or KnownPredicates(self._own_predicates())
 
     def _own_predicates(self) -> frozenset[tuple[Iri | None, Iri]]:
@@ -327,7 +327,7 @@ class Store:
         Raises:
             QueryError: saying which, and where.
         """
-        for problem in call_problems(parsed.query.pattern, self._functions):
+        for problem in find_call_problems(parsed.query.pattern, self._functions):
             raise problem.error(parsed.source)
 
     def check_services(self, parsed: Parsed) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from headrace import Engine
+from headrace.background.change_intervals import read_change_intervals
 from headrace.background.config import ServiceConfig
-from headrace.background.declared import changes_of
-from headrace.background.paced import Paced
+from headrace.background.paced_requests import PacedSender
 from headrace.errors import SettingError
 from headrace.kernel.remote import Contracted
 from headrace.kernel.view import RemoteView
@@ -183,7 +183,7 @@ def test_requests_are_sent_in_order_at_their_rate_until_it_is_paused() -> None:
         if len(sent) == 3:
             enough.set()
 
-    paced = Paced(send, time.monotonic, in_flight=4)
+    paced = PacedSender(send, time.monotonic, in_flight=4)
     paced.start([Sent(number) for number in range(50)], rate=20.0)
     assert enough.wait(10)
     new, done = paced.take()
@@ -229,7 +229,7 @@ def test_a_file_declares_how_often_keys_change(
 ) -> None:
     path = tmp_path / name
     path.write_text(text)
-    each = changes_of(path)
+    each = read_change_intervals(path)
     assert each[Iri("u:1")] == 600
     assert each[Iri("u:2")] == 30
     assert (Literal("text") in each) == (name != "c.ttl")
@@ -294,9 +294,9 @@ def test_files_that_declare_nothing_that_can_be_read(
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(SettingError, match=problem):
-        changes_of(path)
+        read_change_intervals(path)
     with pytest.raises(SettingError, match="cannot read changes"):
-        changes_of(tmp_path / "none.csv")
+        read_change_intervals(tmp_path / "none.csv")
 
 
 def test_a_property_is_an_iri() -> None:

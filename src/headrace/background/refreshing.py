@@ -20,20 +20,20 @@ from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
-from headrace.background.paced import Paced
-from headrace.background.requests import (
-    Filled,
+from headrace.background.mapping_requests import (
+    FullAnswer,
     Keys,
     Request,
     columns_of,
     describe_failure,
     endpoint_of,
     is_refusal,
-    may_be_cut,
-    meant_seconds,
+    may_be_truncated,
     microseconds,
+    read_seconds,
     rows_of,
 )
+from headrace.background.paced_requests import PacedSender
 from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
@@ -76,8 +76,8 @@ class Fetcher:
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
-        self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
-        self._paced: dict[str, Paced[Request]] = {}
+        self._fillings: dict[tuple[str, Service], Future[FullAnswer]] = {}
+        self._paced: dict[str, PacedSender[Request]] = {}
         self._settled: dict[str, list[Request]] = {}  # what can have no solutions is not sent
         self._numbers = count()
 
@@ -93,7 +93,7 @@ class Fetcher:
         return self._clock()
 
     def habits(self, service: Service) -> Habits:
-        """What the deployment says of the view of a service."""
+        """Return the settings that the deployment has for the view of a service."""
         config, url = self._config, self._client.admitted
         endpoint = endpoint_of(service)
         try:
@@ -117,7 +117,7 @@ class Fetcher:
         )
 
     def declared(self, keys: pl.DataFrame) -> Ints:
-        """Microseconds between changes of some keys, as they are declared; 0 where they are not.
+        """Look up the declared change intervals of some keys, in microseconds; 0 without one.
 
         Of a key of several terms, the shortest time counts.
         """
@@ -130,13 +130,13 @@ class Fetcher:
         return np.where(shortest < NEVER_CHANGES, shortest, 0)
 
     def durations(self, ids: pl.Series) -> Ints:
-        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
-        return microseconds(map(meant_seconds, self._dictionary.terms(ids)))
+        """Read terms as change intervals, in microseconds; 0 for terms that are none."""
+        return microseconds(map(read_seconds, self._dictionary.terms(ids)))
 
     # -- everything ----------------------------------------------------------------------------
 
     def everything(self, service: Service, scope: str, within: float | None) -> Filling:
-        """All solutions; asked for once for each scope, and waited for so many seconds."""
+        """Fetch all solutions once for each scope, and wait at most some seconds."""
         endpoint, key = endpoint_of(service), (scope, service)
         breaker = self._breaker(endpoint)
         most = min(self._config.view, self._config.rows)
@@ -168,19 +168,19 @@ class Fetcher:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
 
-    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> Filled:
+    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> FullAnswer:
         """Ask for everything, and whether there is more where an endpoint may have a limit."""
         text = query_text(Slice(pattern, 0, most))
         table = self._client.select(endpoint, text, scope=scope, once=True)
         number = len(table.rows)
-        if number >= most or not may_be_cut(number):
-            return Filled(table)
+        if number >= most or not may_be_truncated(number):
+            return FullAnswer(table)
         text = query_text(Slice(pattern, number, 1))
         try:
             more = self._client.select(endpoint, text, scope=scope, once=True)
         except ServiceError:  # nobody knows, so it is not relied on
-            return Filled(table, more=1, is_cut=True)
-        return Filled(table, more=1, is_cut=bool(more.rows))
+            return FullAnswer(table, more=1, is_cut=True)
+        return FullAnswer(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
         """A number for each key that its terms make; ids would do, but for the seed in them."""
@@ -208,7 +208,7 @@ class Fetcher:
         within: float | None,
         scope: str,
     ) -> Reply:
-        """The solutions of some keys, whatever is there after so many seconds."""
+        """Fetch the solutions of some keys, and return those that arrive within some seconds."""
         endpoint = endpoint_of(service)
         variables = columns_of(service.input)
         breaker = self._breaker(endpoint)
@@ -251,7 +251,7 @@ class Fetcher:
             return
         if scope not in self._paced:
             send = partial(self._send, endpoint)
-            self._paced[scope] = Paced(send, self._clock, self._config.lanes)
+            self._paced[scope] = PacedSender(send, self._clock, self._config.lanes)
         paced = self._paced[scope]
         on_their_way = {key for each in paced.unanswered for key in each.keys}
         terms = [each for each in self._terms(keys, asked) if each not in on_their_way]
@@ -271,7 +271,7 @@ class Fetcher:
         request.future = self._submit(partial(self._sent, endpoint, request, None))
 
     def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
-        """What has been answered since they were taken last; nothing more is sent."""
+        """Return the replies since the last call, and send nothing more."""
         if scope not in self._paced:
             return Replies()
         endpoint, variables = endpoint_of(service), columns_of(service.input)
@@ -307,7 +307,7 @@ class Fetcher:
         size: int,
         lanes: int,
     ) -> Iterator[Request]:
-        """What can have no solutions is not asked for.
+        """Make requests for keys; leave out keys that can have no solutions.
 
         That is a term that means nothing elsewhere, such as a blank node, and one that cannot stand
         where it would.

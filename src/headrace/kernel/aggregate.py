@@ -20,7 +20,7 @@ import polars as pl
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause, Recorder
+from headrace.functions.value_failures import Cause, Recorder
 from headrace.functions.values import is_distribution
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
@@ -45,7 +45,7 @@ def group(
     instants: Sequence[int],
     expressions: Expressions,
 ) -> Solutions:
-    """A solution for each group: its keys and its aggregates.
+    """Group solutions, and compute the keys and aggregates of each group.
 
     Without keys there is one group at each instant, also where there is no solution.
     """
@@ -125,7 +125,7 @@ def _in_runs(solutions: Solutions, names: list[str]) -> tuple[Solutions, _Runs]:
 def _aggregated(
     ordered: Solutions, runs: _Runs, call: Aggregate, expressions: Expressions
 ) -> pl.Series:
-    """The id of the aggregate of each group."""
+    """Compute the id of the aggregate of each group."""
     dictionary = expressions.dictionary
     if call.argument is None and not call.distinct:
         return _integers(pl.Series(runs.lengths), dictionary)

@@ -24,7 +24,7 @@ Condition = Callable[[Solutions], pl.Series]
 
 
 def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
-    """The unions of compatible solutions.
+    """Join compatible solutions.
 
     Repeats of a set stay until they can be removed from the result. A multiset has equal solutions
     of its own, so what it is joined with has none but those that count.
@@ -215,7 +215,7 @@ def _matched(
 def _identified_by(
     left: Solutions, right: Solutions, *, by_left: bool, by_right: bool
 ) -> frozenset[str] | None:
-    """Columns on which no two rows of a join agree, where some are known."""
+    """Return columns that identify the rows of a join, where some are known."""
     # A row that meets at most one other one is still told from the rest by the same columns.
     if by_right:
         return left.identified_by

@@ -57,7 +57,7 @@ class Contracted:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good an answer is, as estimated.
+    """The estimated quality of an answer.
 
     Attributes:
         accuracy: what share of its rows is right.
@@ -85,7 +85,7 @@ class Remote:
             view.begin()
 
     def take_replies(self, fetch: Fetch) -> None:
-        """Take in what endpoints have said since the last evaluation."""
+        """Update the views with the replies since the last evaluation."""
         for view in self.views.values():
             view.take_replies(fetch)
 
@@ -97,7 +97,7 @@ class Remote:
         fetch: Fetch,
         beside: Solutions | None = None,
     ) -> Solutions:
-        """The remote solutions that fit some solutions, from the view, after its maintenance.
+        """Maintain a view, and return its solutions that fit some solutions.
 
         Args:
             service: whose.
@@ -136,7 +136,7 @@ class Remote:
         return found.with_frame(frame.with_columns(chance.alias(name)).drop(_OF_KEY))
 
     def weighed(self, service: Service, found: Solutions) -> Solutions:
-        """Solutions that a test has kept, with the chance that the mapping it saw is fresh.
+        """Weigh the solutions of a test by the chance that the tested mapping is fresh.
 
         Whether it was there or not: of a key that is not in the view nothing is known. Where a
         solution does not have the key, the mean of all that were needed counts.
@@ -156,7 +156,7 @@ class Remote:
         )
 
     def cut(self, found: Solutions) -> Solutions:
-        """Rows that LIMIT or OFFSET has chosen: missing ones might stand in their place."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
         frame = found.frame
         for service, view in self.views.items():
             name = self._chance(service)
@@ -166,7 +166,7 @@ class Remote:
         return found.with_frame(frame)
 
     def lacking(self, chance: str) -> int:
-        """How many solutions have no mapping, of the view that a column of chances is of."""
+        """Count the solutions without a mapping in the view of a column of chances."""
         return next(
             (view.lacking for each, view in self.views.items() if self._chance(each) == chance), 0
         )
@@ -183,7 +183,7 @@ class Remote:
         seconds: float,
         fetch: Fetch | None = None,
     ) -> None:
-        """Take note of an answer: how good it probably is, and whether the contract is met.
+        """Record the quality of an answer, and whether the contract is met.
 
         Args:
             at: the time of the instant, and which of those of the same time it is.
@@ -228,7 +228,7 @@ class Remote:
         return estimated(np.sort(rows[CHANCE].to_numpy()))
 
     def _completeness(self, found: Solutions) -> float:
-        """The rows that there are, divided by those that are expected.
+        """Divide the number of rows by the number of expected rows.
 
         Solutions whose mapping is missing are expected to make as many rows as those have made
         whose mapping is known: each row that needed a mapping stands for so many. Where known ones
@@ -264,7 +264,7 @@ class Remote:
         return float(rows.height / (sums.sum() + expected))
 
     def take_qualities(self, instants: Instants) -> dict[int, Quality]:
-        """How good the answers of some instants are, by their places; they are then forgotten."""
+        """Return and forget the qualities of the answers of some instants."""
         found = {
             place: self.qualities[at]
             for place, at in enumerate(
@@ -313,30 +313,30 @@ class Viewing:
     def solutions(
         self, service: Service, solutions: Solutions, beside: Solutions | None
     ) -> Solutions:
-        """The remote solutions that fit some solutions."""
+        """Return the remote solutions that fit some solutions."""
         return self.remote.solutions(service, solutions, self.moment, self.fetch, beside)
 
     def doubted(self, service: Service, found: Solutions) -> Solutions:
-        """What OPTIONAL has found, with the chance of what had no remote solution."""
+        """Weigh the solutions of OPTIONAL by the chance that an absent remote solution is real."""
         return self.remote.doubted(service, found)
 
     def weighed(self, service: Service, found: Solutions) -> Solutions:
-        """What a test has kept, with the chance that its mappings are fresh."""
+        """Weigh the solutions of a test by the chance that their mappings are fresh."""
         return self.remote.weighed(service, found)
 
     def cut(self, found: Solutions) -> Solutions:
-        """Rows that LIMIT or OFFSET has chosen, which missing ones might have been among."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
         return self.remote.cut(found)
 
     def lacking(self, chance: str) -> int:
-        """How many solutions have no mapping, of the view that a column of chances is of."""
+        """Count the solutions without a mapping in the view of a column of chances."""
         return self.remote.lacking(chance)
 
 
 def annotated(
     found: Solutions, keys: Sequence[Sequence[Variable]], lacking: Mapping[str, int]
 ) -> Solutions:
-    """Solutions that get aggregates of their groups: right if all of a group's mappings are.
+    """Add aggregates to solutions; one is right if all mappings of its group are.
 
     Args:
         found: the solutions.
@@ -362,7 +362,7 @@ def annotated(
 def with_chances(
     made: Solutions, found: Solutions, keys: Sequence[Variable], lacking: Mapping[str, int]
 ) -> Solutions:
-    """Groups with the chance that all remote data of their solutions are fresh, and there.
+    """Add to groups the chance that their remote data are fresh and complete.
 
     Args:
         made: the groups.
@@ -394,7 +394,7 @@ def _bound(frame: pl.DataFrame, keys: Sequence[Variable]) -> list[str]:
 
 
 def _product(name: str, whole: pl.Expr) -> pl.Expr:
-    """The chance that all of some mappings are fresh, and that no solution is missing."""
+    """Multiply the chances that mappings are fresh and that no solution is missing."""
     shares = pl.col(name).fill_null(MILLION) / MILLION
     return (shares.product() * whole * MILLION).round().cast(pl.Int64).alias(name)
 
@@ -402,7 +402,7 @@ def _product(name: str, whole: pl.Expr) -> pl.Expr:
 def _all_there(
     frame: pl.DataFrame, name: str, by: Sequence[str], lacking: Mapping[str, int]
 ) -> pl.Expr:
-    """The chance that a group lacks none of the solutions that are missing.
+    """Compute the chance that a group lacks none of the missing solutions.
 
     Each is in a group as likely as the solutions are that are there. Where groups are told apart by
     the key of a view, none can be: they would be groups of their own.

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
 from headrace.kernel.gathering import gathered, taken_apart, without
@@ -25,7 +26,6 @@ from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
-from headrace.kernel.release import Reached
 from headrace.kernel.remembered import forget_tables
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
@@ -56,7 +56,7 @@ class Arrivals:
 
 
 Placed = tuple[int, int]
-"""How many elements a query has seen, and how many of them lie between its windows."""
+"""The number of elements that a query has seen, and of those between its windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ class Kernel:
         return Results(in_order, missed, failed, positions, self._placed)
 
     def _newly_late(self, stream: Iri, found: Sequence[Times]) -> Times:
-        """Leave out what another query has found late before.
+        """Remove elements that another query has already found late.
 
         A query whose origin is the first element judges elements when that is known.
         """
@@ -298,8 +298,8 @@ class Kernel:
         return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
 
     def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
-        """What expressions of queries could not compute so far, by the names of the queries."""
-        return self.around.failures.listed()
+        """Return the failures of expressions so far, by the names of queries."""
+        return self.around.failures.by_query()
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
@@ -360,7 +360,7 @@ class Kernel:
         return found
 
     def _schedule(self, query: Standing, ended: bool) -> Schedule | None:
-        """What can be said of the instants of a query; nothing while its origin is not known."""
+        """Make the schedule of a query; None while its origin is not known."""
         elements = [each for _, each in self._logs_of(query)]
         watermark, slowest = self._reach(query)
         return query.schedule(elements, Reached(watermark, ended, self.live, slowest))
@@ -388,11 +388,11 @@ class Kernel:
         return found
 
     def _watermark(self, query: Standing) -> int | None:
-        """How far all of its streams have come; none if one has not begun."""
+        """Compute the watermark of a query; None if a stream has not begun."""
         return self._reach(query)[0]
 
     def _reach(self, query: Standing) -> tuple[int | None, int]:
-        """How far all streams of a query have come, and the number of the slowest of them."""
+        """Compute the watermark of a query, and the number of its slowest stream."""
         found: tuple[int, int] | None = None
         for number, stream in enumerate(query.plan.streams):
             high = self.logs[stream].high

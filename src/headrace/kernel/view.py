@@ -46,7 +46,7 @@ class RemoteView(Mappings):
     # -- an evaluation -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
+        """Begin an evaluation, in which a repeated SERVICE is asked again."""
         self.problem, self.asked, self.asked_for, self.filling = None, False, 0, False
         self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
@@ -55,11 +55,11 @@ class RemoteView(Mappings):
 
     @property
     def share(self) -> float:
-        """What share of the solutions that need a mapping has one that is known."""
+        """The share of the solutions that need a mapping and have a known one."""
         return (self.needed - self.lacking) / self.needed if self.needed else 1.0
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
-        """The rows of the keys that are needed, after as many refreshes as are allowed.
+        """Refresh the view within its budget, and return the rows of the needed keys.
 
         Args:
             used: the keys that are needed.
@@ -108,12 +108,12 @@ class RemoteView(Mappings):
 
     @property
     def _rate(self) -> float | None:
-        """How many requests may be sent in a second between evaluations."""
+        """The most requests per second between evaluations."""
         own = self.contract.limits.rate
         return self.habits.rate if own is None else own
 
     def _lacks(self, used: Used, absent: Flags) -> None:
-        """Take note of the keys that are needed and not known, wherever in the query."""
+        """Record needed keys that are not known, wherever in the query."""
         keys = used.keys.filter(pl.Series(absent, dtype=pl.Boolean))
         self.absent = pl.concat([self.absent, keys]).unique(maintain_order=True)
         self.needed += int(used.weight.sum())
@@ -143,7 +143,7 @@ class RemoteView(Mappings):
         return keys.with_columns(*others, chance).select(*self.columns, CHANCE)
 
     def _fill(self, now: int, fetch: Fetch, habits: Habits) -> None:
-        """Take in all that the endpoint has, if that is asked for and there is room."""
+        """Fetch all mappings of the endpoint, if that is configured and they fit."""
         if self.filled_at is not None:
             return
         if not habits.whole:
@@ -190,7 +190,7 @@ class RemoteView(Mappings):
         return left is None or self.pacing.has_time(left)
 
     def _fetch_new(self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int) -> None:
-        """Ask for keys that have never been asked for, before any other is refreshed.
+        """Fetch new keys, before any other is refreshed.
 
         If the view was filled with all there was, such a key had no mapping then.
         """
@@ -220,7 +220,7 @@ class RemoteView(Mappings):
     def _add_without_rows(
         self, keys: pl.DataFrame, used: Used, fetch: Fetch, habits: Habits
     ) -> None:
-        """Take in keys of which a view that was filled with all there was had nothing."""
+        """Add keys for which a completely filled view has no rows."""
         assert self.filled_at is not None, "it is whole since then"
         self._make_room(keys.height, used, habits)
         self._add(keys, self.filled_at, fetch)
@@ -228,14 +228,14 @@ class RemoteView(Mappings):
             self.just_asked = self.just_asked[: -keys.height]
 
     def _never_asked(self, places: Ints, now: int) -> Flags:
-        """Which mappings are only known because all there was did not have them."""
+        """Select the mappings that are known only by their absence from a complete answer."""
         if self.filled_at is None or self.filled_at >= now:
             return np.zeros(places.size, np.bool_)
         since = self._local.refreshed[places] == self.filled_at
         return np.asarray(since & ~np.isin(places, self.rows[PLACE].to_numpy()))
 
     def _ranked(self, used: Used, new: Ints, now: int, budget: int) -> Ints:
-        """Which of some new keys are asked for, in order: those first that serve most."""
+        """Rank new keys by the number of evaluations that use them."""
         if new.size == 0 or budget <= 0:
             return np.zeros(0, np.int64)
         number, contract = new.size, self.contract
@@ -268,7 +268,7 @@ class RemoteView(Mappings):
         fetch.ask_ahead(self.service, self.contract.keys, keys, rate, self.scope, now)
 
     def _due_next(self, now: int) -> pl.DataFrame:
-        """The keys that would be refreshed in the next evaluation, the most useful first."""
+        """Return the keys that would be refreshed in the next evaluation, the most useful first."""
         local, contract = self._local, self.contract
         after = now + contract.window.slide
         parts = [
@@ -405,7 +405,7 @@ class RemoteView(Mappings):
         self.waited += seconds if within is None else min(seconds, within)
 
     def alert(self, accuracy: float, completeness: float, seconds: float, own: float) -> str | None:
-        """Why the contract is not met; None if it is.
+        """Return the reason why the contract is not met; None if it is.
 
         Args:
             accuracy: the estimate for the whole answer.

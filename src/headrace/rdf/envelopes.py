@@ -168,7 +168,7 @@ _ENVELOPE: Final = frozenset({"time", "data", "base64"})
 _NOTES: Final = {"query", "notes"}
 """The members of a line with notes, which says nothing about the data."""
 _LOST: Final = frozenset({"received", "data", "problem"})
-"""What a log says of what could not be kept."""
+"""The key of the problem of a message that a log could not keep."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 

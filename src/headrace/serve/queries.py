@@ -311,7 +311,7 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
 
 
 def _schema_notes(hub: Hub, parsed: Parsed) -> list[str]:
-    """Which axioms of the schema of a query entail nothing."""
+    """Return the notes on the unsupported axioms of the schema of a query."""
     with suppress(HeadraceError):  # an unknown schema is an error when the query is registered
         return hub.deployed.engine.static.schemas.notes_on(parsed.query, parsed.source)
     return []

@@ -1,4 +1,4 @@
-"""How often single keys change, as a file declares it."""
+"""Change intervals of single keys, read from a file that declares them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _HEADER: Final = ("key", "changes")
 
 
-def changes_of(*files: Path | str) -> Mapping[Term, float]:
-    """Seconds between changes of each key that some files declare; later files override earlier.
+def read_change_intervals(*files: Path | str) -> Mapping[Term, float]:
+    """Read the seconds between changes of each key from files; later files override earlier.
 
     A file of comma or tab separated values has a key and a time in each line: an IRI, or a term as
     N-Triples has it (whose quotes are doubled in a .csv), and seconds or a duration such as PT10M.

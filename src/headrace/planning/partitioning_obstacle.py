@@ -1,4 +1,4 @@
-"""Why a query is evaluated as a whole: the operator at which parts would be wrong, in words."""
+"""The obstacle that keeps a query from being evaluated in parts, in words."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from headrace.algebra.paths import PathPattern
 Pattern = TriplePattern | PathPattern
 
 
-def reason_of(
+def describe_obstacle(
     patterns: Sequence[Pattern],
     keys: Sequence[Variable],
-    culprit: Callable[[Variable], Operator | None],
+    find_obstacle: Callable[[Variable], Operator | None],
 ) -> str:
-    """Say what keeps a query whole.
+    """Name the pattern or operator at which parts would be wrong.
 
     Args:
         patterns: those that read streams.
         keys: the variables of its patterns.
-        culprit: the operator at which parts by a variable would be wrong.
+        find_obstacle: the operator at which parts by a variable would be wrong.
     """
     if not patterns:
         return "no pattern of it reads a stream"
@@ -42,10 +42,10 @@ def reason_of(
         return "a property path may lead from the statements of one part to those of another"
     shared = [key for key in keys if all(key in _terms(each) for each in patterns)]
     for key in shared:
-        at = culprit(key)
+        at = find_obstacle(key)
         if at is not None:
             name = "the blank node" if key.is_anonymous else f"?{key.name}"
-            return f"its patterns are joined on {name}, but {_said(at, name)}"
+            return f"its patterns are joined on {name}, but {_describe(at, name)}"
     return "its patterns are not all joined on one variable"
 
 
@@ -55,8 +55,8 @@ def _terms(pattern: Pattern) -> tuple[object, ...]:
     return (pattern.subject, pattern.predicate, pattern.object)
 
 
-def _said(operator: Operator, key: str) -> str:
-    """Say why parts cannot evaluate an operator."""
+def _describe(operator: Operator, key: str) -> str:
+    """Write the reason why parts cannot evaluate an operator."""
     match operator:
         case Group() | Annotate():
             return f"{key} is no key of an aggregation in it"
