@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 
 from headrace import Engine, Evaluation, Query
@@ -261,3 +263,99 @@ def test_new_keys_are_fetched_first(
     assert "<u:78>" in first
     values = {str(row[0]) for row in last(query).rows}
     assert {"<u:77>", "<u:78>"} <= values
+
+
+# -- endpoints that cut their answers ------------------------------------------------------------
+
+
+def cutting(endpoint: Endpoint, limit: int) -> Callable[[Handler], bool]:
+    """Give so many rows at most, and say nothing of the others."""
+
+    def cut(handler: Handler) -> bool:
+        found = endpoint.store.query(handler.asked)
+        assert isinstance(found, ox.QuerySolutions)
+        names = [each.value for each in found.variables]
+        rows = [
+            {name: _cell(row[name]) for name in names if row[name] is not None}
+            for row in list(found)[:limit]
+        ]
+        body = {"head": {"vars": names}, "results": {"bindings": rows}}
+        return handler.answer(json.dumps(body).encode())
+
+    return cut
+
+
+def _cell(term: Any) -> dict[str, str]:
+    if isinstance(term, ox.NamedNode):
+        return {"type": "uri", "value": term.value}
+    return {"type": "literal", "value": term.value, "datatype": term.datatype.value}
+
+
+@pytest.mark.parametrize("fill", ["whole", "window"])
+@pytest.mark.parametrize("refresh", ["blocks", "bound"])
+@pytest.mark.parametrize("limit", [2, 3, 7, 10, 12, 15, 59, 60, 61])
+def test_no_row_limit_hides_rows(
+    endpoint: Endpoint, opened: Made, limit: int, refresh: str, fill: str
+) -> None:
+    """Three values of each of twenty users, which no answer of the endpoint has at once."""
+    friends = "".join(
+        f"<u:{user}> <p:k> {user}, {100 + user}, {200 + user} ." for user in range(USERS)
+    )
+    endpoint.store.update(f"INSERT DATA {{ {friends} }}")
+    endpoint.always = cutting(endpoint, limit)
+    engine = opened(refresh=refresh, fill=fill)
+    query = engine.register(
+        text_of(endpoint, "[BUDGET 7]", where="?u <p:m> ?post SERVICE <E> [C] { ?u <p:k> ?n }")
+    )
+    for second in range(1, 6):
+        mention(engine, second)
+        found = last(query)
+        users = {str(row[0]) for row in found.rows}
+        assert len(set(found.rows)) == 3 * len(users), "all the values of a user, or none"
+        assert found.completeness == pytest.approx(len(users) / USERS)
+    assert len(users) == USERS
+
+
+def test_an_endpoint_that_does_not_follow_offset_is_read_once(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    """It gives the same rows again: it cannot be found out whether there are more."""
+
+    def deaf(handler: Handler) -> bool:
+        handler.asked = re.sub(r" OFFSET \d+", "", handler.asked)
+        return cutting(endpoint, USERS + 2)(handler)
+
+    endpoint.store.update("INSERT DATA { <u:20> <p:n> 20 . <u:21> <p:n> 21 }")
+    endpoint.always = deaf
+    engine = opened()
+    query = engine.register(text_of(endpoint, "[BUDGET 5]"))
+    mention(engine, 1)
+    assert quality(last(query)) == (1.0, 1.0)
+    assert len(endpoint.seen) == 2
+
+
+# -- groups that are missing ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("head", "where", "budget", "completeness"),
+    [
+        # Four teams, of which the keys of the first mappings are in some.
+        ("SELECT ?t (SUM(?n) AS ?k)| GROUP BY ?t", "?u <p:n> ?n", 1, 0.25),
+        ("SELECT ?t (SUM(?n) AS ?k)| GROUP BY ?t", "?u <p:n> ?n", USERS, 1.0),
+        ("SELECT (SUM(?n) AS ?k)", "?u <p:n> ?n", 1, 1.0),
+        # The keys of the groups come from the endpoint: nineteen may be in another one.
+        ("SELECT ?o (COUNT(?u) AS ?k)| GROUP BY ?o", "?u <p:of> ?o", 1, 0.05),
+        ("SELECT ?o (COUNT(?u) AS ?k)| GROUP BY ?o", "?u <p:of> ?o", USERS, 1.0),
+    ],
+)
+def test_a_group_without_a_known_solution_is_missing(
+    endpoint: Endpoint, opened: Made, head: str, where: str, budget: int, completeness: float
+) -> None:
+    engine = opened(fill="window")
+    pattern = f"?u <p:m> ?post . ?u <p:team> ?t SERVICE <E> [C] {{ {where} }}"
+    query = engine.register(text_of(endpoint, f"[BUDGET {budget}]", head, pattern))
+    for user in range(USERS):
+        engine.stream(STREAM).push(f"<u:{user}> <p:team> <t:{user % 4}> .", at=400)
+    mention(engine, 1)
+    assert last(query).completeness == pytest.approx(completeness)

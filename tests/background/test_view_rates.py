@@ -131,7 +131,7 @@ def test_what_is_sent_between_evaluations_counts_for_the_budget(
     for second in range(2, 8):
         time.sleep(0.15)
         mention(engine, second)
-        assert len(endpoint.seen) <= 1 + 2 * second
+        assert len(endpoint.asked) <= 1 + 2 * second
     assert standing(engine).between > 4
     assert standing(engine).requests <= len(endpoint.seen)
 
@@ -140,11 +140,11 @@ def test_the_rate_is_kept(endpoint: Endpoint, opened: Made) -> None:
     engine = opened({"service.rate": "10"}, refresh="bound")
     engine.register(text_of(endpoint, "[WITHIN 5s]"), name="q")
     mention(engine, 1)
-    before = len(endpoint.seen)
+    before = len(endpoint.asked)
     mention(engine, 2)  # whatever it asks itself
-    at_once = len(endpoint.seen)
+    at_once = len(endpoint.asked)
     time.sleep(0.45)
-    sent = len(endpoint.seen) - at_once
+    sent = len(endpoint.asked) - at_once
     assert before <= at_once
     assert sent <= 6, "ten in a second"
 

@@ -21,6 +21,7 @@ from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
 from headrace.background.paced import Paced
+from headrace.background.pages import RowLimits, are_alike
 from headrace.background.requests import (
     Filled,
     Keys,
@@ -75,6 +76,7 @@ class Fetcher:
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
+        self._limits = RowLimits(client, config.rows, clock)
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
         self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
         self._paced: dict[str, Paced[Request]] = {}
@@ -173,13 +175,21 @@ class Fetcher:
         text = query_text(Slice(pattern, 0, most))
         table = self._client.select(endpoint, text, scope=scope, once=True)
         number = len(table.rows)
-        if number >= most or not may_be_cut(number):
+        if number <= 1 or number >= most:
+            self._limits.note_whole(endpoint, number)
             return Filled(table)
         text = query_text(Slice(pattern, number, 1))
         try:
             more = self._client.select(endpoint, text, scope=scope, once=True)
         except ServiceError:  # nobody knows, so it is not relied on
             return Filled(table, more=1, is_cut=True)
+        begins = Table(table.variables, table.rows[: len(more.rows)])
+        if more.rows and are_alike(more, begins):  # it does not follow OFFSET
+            return Filled(table, more=1, is_cut=may_be_cut(number))
+        if more.rows:
+            self._limits.note_cut(endpoint, number)
+        else:
+            self._limits.note_whole(endpoint, number)
         return Filled(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
@@ -263,7 +273,7 @@ class Fetcher:
             each.keys, each.at = tuple(terms[place] for place in each.places), now
             each.scope = Scope(f"{scope}-{now}-{next(self._numbers)}")
         rest = tuple(key for place, key in enumerate(terms) if place not in sent)
-        nothing = Request("", [], keys=rest, at=now)
+        nothing = Request(service.input, None, [], keys=rest, at=now)
         self._settled[scope] = [nothing] if rest else []
         paced.start(requests, rate)
 
@@ -293,7 +303,8 @@ class Fetcher:
             asked = self._encoded(names, request.keys)
             found.append((request.at, asked, self._encoded(variables, rows)))
         number = sum(len(each.keys) for each in new)
-        return Replies(tuple(found), number, len(new), tuple(seconds), problem)
+        requests = len(new) + sum(each.more for each in done)
+        return Replies(tuple(found), number, requests, tuple(seconds), problem)
 
     def _size(self, endpoint: Iri) -> int:
         refuses = endpoint.value in self._without_values
@@ -318,7 +329,7 @@ class Fetcher:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
                 possible = without_impossible(bound)
                 if possible is not None:
-                    yield Request(query_text(possible), [place], terms[place])
+                    yield Request(possible, None, [place], terms[place])
             return
         # Over all lanes, so that no request takes longer than it must.
         share = -(-len(asked) // lanes) if asked else 1
@@ -326,7 +337,7 @@ class Fetcher:
         for start in range(0, len(asked), size):
             places = asked[start : start + size]
             rows = tuple(terms[place] for place in places)
-            yield Request(query_text(pattern, Values(keys, rows)), places)
+            yield Request(pattern, Values(keys, rows), places)
 
     def _sent(self, endpoint: Iri, request: Request, until: float | None) -> Table:
         now = self._clock()
@@ -335,9 +346,12 @@ class Fetcher:
         request.started = now
         left = None if until is None else until - now
         try:
-            return self._client.select(
+            table = self._client.select(
                 endpoint, request.text, scope=request.scope, within=left, once=True
             )
+            if self._limits.is_certain(endpoint, len(table.rows), lacks=request.lacks_keys(table)):
+                return table
+            return self._limits.whole(endpoint, request, table, until)
         finally:
             request.ended = self._clock()
 
@@ -383,7 +397,7 @@ class Fetcher:
         return Reply(
             self._encoded(variables, rows),
             tuple(answered),
-            len(started),
+            sum(1 + each.more for each in started),
             tuple(seconds),
             most,
             problem,

@@ -119,6 +119,8 @@ class Remote:
         view.pacing.begin(began, self.spent)
         rows = view.maintained(used, moment.now, fetch, turns=1 + others)
         self.spent += fetch.clock() - began
+        if view.contract.groups and view.lacking:
+            view.group_share = _share_of_groups(view, solutions.frame, rows)
         instants = pl.repeat(0, rows.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         named = rows.rename({CHANCE: self._chance(service)})
         return Solutions(pl.DataFrame([instants, *named.get_columns()]))
@@ -230,6 +232,15 @@ class Remote:
     def _completeness(self, found: Solutions) -> float:
         """The rows that there are, divided by those that are expected.
 
+        Groups that have other solutions too are not missing with a mapping, unless it is the only
+        one: they are counted by themselves.
+        """
+        groups = float(np.prod([view.group_share for view in self.views.values()]))
+        return groups * self._completeness_of_rows(found)
+
+    def _completeness_of_rows(self, found: Solutions) -> float:
+        """The same of rows that are missing with a mapping.
+
         Solutions whose mapping is missing are expected to make as many rows as those have made
         whose mapping is known: each row that needed a mapping stands for so many. Where known ones
         have made none, one more makes a row with a chance of 1 in their number and one.
@@ -300,6 +311,36 @@ class Remote:
     def ids(self) -> list[pl.Series]:
         """The ids of all terms in its views."""
         return [series for view in self.views.values() for series in view.ids()]
+
+
+def _share_of_groups(view: RemoteView, beside: pl.DataFrame, rows: pl.DataFrame) -> float:
+    """What share of the groups that are expected has a solution whose mapping is known.
+
+    Where the pattern beside the SERVICE has the keys of the groups, those of missing solutions are
+    counted. Otherwise a missing solution is in a new group as likely as a known one is alone in its
+    own.
+
+    Args:
+        view: of the SERVICE.
+        beside: the solutions of that pattern.
+        rows: what the view has for them.
+    """
+    groups = [column(each) for each in view.contract.groups or ()]
+    known = beside.join(view.absent, on=view.names, how="anti")
+    made = known.join(rows, on=view.names, how="inner")
+    if not set(groups) <= set(made.columns):
+        return 1.0
+    if made.is_empty():
+        return view.share
+    sizes = made.group_by(groups).len()
+    if set(groups) <= set(beside.columns):
+        missing = beside.join(view.absent, on=view.names, how="semi").select(groups).unique()
+        alone = missing.join(sizes, on=groups, how="anti", nulls_equal=True).height
+        useful = known.join(rows, on=view.names, how="semi").height / known.height
+        more = alone * useful
+    else:
+        more = view.lacking / known.height * sizes.filter(pl.col("len") == 1).height
+    return sizes.height / (sizes.height + more)
 
 
 @dataclass(frozen=True, slots=True)

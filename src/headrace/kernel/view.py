@@ -40,6 +40,7 @@ class RemoteView(Mappings):
         self.waited = 0.0
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
         self.needed = self.lacking = 0
+        self.group_share = 1.0
         self.new = 0
         self.used: list[Used] = []
 
@@ -51,6 +52,7 @@ class RemoteView(Mappings):
         self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
         self.needed = self.lacking = self.new = 0
+        self.group_share = 1.0
         self.used = []
 
     @property
