@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
+from typer.testing import CliRunner
 
 from headrace import Engine, Evaluation, Query
 from headrace.background.config import ServiceConfig
+from headrace.cli import app
 from headrace.kernel.alerts import Alert
 from headrace.pipeline.manifest import NOTHING
 from headrace.pipeline.metrics import Figures, exposition, measures
@@ -236,6 +239,57 @@ def test_the_first_rows_may_not_be_the_first(endpoint: Endpoint, opened: Made) -
     found = last(query)
     assert len(found.rows) == 2
     assert quality(found) == (0.25, 0.25)
+
+
+# -- contracts that are broken on the way ---------------------------------------------------------
+
+
+def test_a_contract_that_is_broken_and_kept_in_one_step_is_heard_of(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    """A replay takes everything in at once: what comes between is no less true."""
+    engine = opened(fill="window")
+    engine.register(text_of(endpoint, "[ACCURACY 0.75 BUDGET 5]"), name="q")
+    heard: list[Alert] = []
+    engine.alerts.on_change(heard.append)
+    for second in range(1, 9):
+        for user in range(USERS):
+            engine.stream(STREAM).push(f"<u:{user}> <p:m> <x:p> .", at=1000 * second - 500)
+    engine.step()
+    assert [(each.at, each.problem) for each in heard] == [
+        (1_000_000, "the estimated completeness is 0.25, below 0.75"),
+        (3_000_000, None),
+    ]
+    assert not engine.alerts.raised
+    engine.step()
+    engine.finish()
+    assert len(heard) == 2
+
+
+def test_a_replay_ends_with_its_alerts_and_metrics(endpoint: Endpoint, tmp_path: Path) -> None:
+    stream, metrics, query = tmp_path / "s.tnq", tmp_path / "m.txt", tmp_path / "q.rq"
+    stream.write_text(
+        "".join(
+            f"{1000 * second - 500}\t<u:{user}> <p:m> <x:p> .\n"
+            for second in range(1, 9)
+            for user in range(USERS)
+        )
+    )
+    query.write_text(text_of(endpoint, "[ACCURACY 0.75 BUDGET 5]"))
+    endpoint.always = cutting(endpoint, 7)
+    options = ["--runner", "inline", "--once", "--metrics", str(metrics), "-q"]
+    options += ["--service-allow", endpoint.iri, "--service-private", "127.0.0.1"]
+    sources = ["--stream", f"{STREAM}={stream}", "--out", str(tmp_path / "o.ndjson")]
+    result = CliRunner().invoke(app, ["run", str(query), *sources, *options])
+    assert result.exit_code == 0, result.stderr
+    said = [line for line in result.stderr.splitlines() if "its contract with" in line]
+    assert len(said) == 2
+    assert "the estimated completeness is 0.25, below 0.75" in said[0]
+    assert said[1].endswith("again")
+    text = metrics.read_text()
+    [requests] = re.findall(r"headrace_service_requests_total\{.*\} (\d+)", text)
+    assert int(requests) == len(endpoint.seen)
+    assert re.search(r"headrace_service_completeness\{.*\} 1$", text, re.MULTILINE)
 
 
 # -- new keys -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from headrace.algebra.operators import Operator, Service, Slice, Values
 from headrace.algebra.substitution import is_substitutable, substituted, without_impossible
 from headrace.background.breaker import Breaker
 from headrace.background.config import ServiceConfig
+from headrace.background.declared import KeyChanges
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
 from headrace.background.paced import Paced
@@ -76,6 +77,7 @@ class Fetcher:
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
+        self._changes = KeyChanges(config.each)
         self._limits = RowLimits(client, config.rows, clock)
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
         self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
@@ -85,6 +87,7 @@ class Fetcher:
 
     def close(self) -> None:
         """Give up what has not been sent."""
+        self._changes.warn_unmatched()
         for paced in self._paced.values():
             paced.take()
         if self._pool is not None:
@@ -125,9 +128,9 @@ class Fetcher:
         """
         found = np.zeros((len(keys.columns), keys.height), np.int64)
         for place, name in enumerate(keys.columns):
-            terms = self._dictionary.terms(keys[name])
-            seconds = [0.0 if each is None else self._config.each.get(each, 0.0) for each in terms]
-            found[place] = microseconds(seconds)
+            found[place] = microseconds(
+                map(self._changes.seconds, self._dictionary.terms(keys[name]))
+            )
         shortest = np.where(found > 0, found, NEVER_CHANGES).min(axis=0)
         return np.where(shortest < NEVER_CHANGES, shortest, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -41,6 +41,7 @@ class Contracted:
         absent: how many mappings were in a window but not in the view in this evaluation.
         completeness: what share of the rows that are expected the answer is estimated to have.
         between: how many of the requests were sent between evaluations.
+        earlier: how it stood after those evaluations of the same step that began or ended an alert.
     """
 
     at: int = 0
@@ -53,6 +54,7 @@ class Contracted:
     absent: int = 0
     completeness: float = 1.0
     between: int = 0
+    earlier: tuple[Contracted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Remote:
         self.views = {each.service: RemoteView(each, name) for each in contracts}
         self.qualities: dict[tuple[int, int], Quality] = {}
         self.standing = Contracted()
+        self.changes: list[Contracted] = []
         self.spent = 0.0
 
     def begin(self) -> None:
@@ -204,7 +207,7 @@ class Remote:
                 alerts[view.endpoint] = problem
             if fetch is not None:
                 view.ask_ahead(at[0], fetch)
-        self.standing = Contracted(
+        standing = Contracted(
             at[0],
             quality.accuracy,
             sum(view.counts.requests for view in views),
@@ -216,6 +219,13 @@ class Remote:
             quality.completeness,
             sum(view.counts.between for view in views),
         )
+        if standing.alerts.keys() != self.standing.alerts.keys():
+            self.changes.append(standing)
+        self.standing = standing
+
+    def contracted(self) -> Contracted:
+        """How the query stands after a step, and how it stood on the way."""
+        return replace(self.standing, earlier=tuple(self.changes))
 
     def _accuracy(self, found: Solutions) -> float:
         """The mean over distinct rows of the chance that all their remote mappings are fresh."""
