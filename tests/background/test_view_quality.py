@@ -241,6 +241,42 @@ def test_the_first_rows_may_not_be_the_first(endpoint: Endpoint, opened: Made) -
     assert quality(found) == (0.25, 0.25)
 
 
+# -- what has appeared at the endpoint since ------------------------------------------------------
+
+
+def test_what_may_have_appeared_since_is_missing_to_that_share(
+    endpoint: Endpoint, opened: Made
+) -> None:
+    """Five users of twenty are known to have a value; the other ones get theirs later."""
+    endpoint.store.update("DELETE { ?u <p:n> ?n } WHERE { ?u <p:n> ?n FILTER (?n >= 5) }")
+    engine = opened(changes=((endpoint.iri, 4.0),))
+    text = text_of(endpoint, "[ACCURACY 0.6 BUDGET 3]")
+    query = engine.register(text, name="q")
+    optional = engine.register(
+        text_of(
+            endpoint, "[BUDGET 3]", where="?u <p:m> ?p OPTIONAL { SERVICE <E> [C] { ?u <p:n> ?n } }"
+        )
+    )
+    heard: list[Alert] = []
+    engine.alerts.on_change(heard.append)
+    mention(engine, 1)
+    assert quality(last(query)) == (1.0, 1.0), "what it has just said is so"
+    users = "".join(f"<u:{user}> <p:n> {user} ." for user in range(USERS))
+    endpoint.store.update(f"INSERT DATA {{ {users} }}")
+    shares = []
+    for second in range(2, 9):
+        mention(engine, second)
+        found = last(query)
+        assert found.completeness is not None
+        shares.append((len(set(found.rows)) / USERS, found.completeness))
+    assert [round(true, 2) for true, _ in shares] == [0.4, 0.55, 0.7, 0.85, 1.0, 1.0, 1.0]
+    assert all(estimate < 1 for true, estimate in shares if true < 1)
+    assert max(abs(true - estimate) for true, estimate in shares) < 0.35
+    assert shares[-1][1] > 0.95
+    assert "the estimated completeness is" in str(heard[0].problem)
+    assert last(optional).completeness == 1.0, "all of its rows are there"
+
+
 # -- contracts that are broken on the way ---------------------------------------------------------
 
 

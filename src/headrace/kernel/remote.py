@@ -135,6 +135,7 @@ class Remote:
         view nothing is known.
         """
         name, view = self._chance(service), self.views[service]
+        view.appeared = 0.0  # a solution of which nothing is found is there all the same
         known = view.chances.rename({CHANCE: _OF_KEY})
         frame = found.frame.join(known, on=view.names, how="left", maintain_order="left")
         chance = pl.coalesce(name, _OF_KEY, pl.lit(0)) if name in frame.columns else pl.lit(0)
@@ -165,7 +166,7 @@ class Remote:
         frame = found.frame
         for service, view in self.views.items():
             name = self._chance(service)
-            if name in frame.columns and view.lacking and view.contract.adds_rows:
+            if name in frame.columns and view.share < 1 and view.contract.adds_rows:
                 share = (pl.col(name) * view.share).round().cast(pl.Int64)
                 frame = frame.with_columns(share.alias(name))
         return found.with_frame(frame)
@@ -258,7 +259,7 @@ class Remote:
         views = {
             self._chance(service): view
             for service, view in self.views.items()
-            if view.lacking and view.contract.adds_rows
+            if view.share < 1 and view.contract.adds_rows
         }
         names = [name for name in views if name in found.frame.columns]
         if not views or (found.height and not names):
@@ -274,7 +275,7 @@ class Remote:
         for name in names:
             view = views[name]
             if present[name].null_count() == present.height:
-                expected += view.lacking / (view.needed - view.lacking + 1)
+                expected += view.lacking / (view.needed - view.lacking + 1) + view.appeared
             else:
                 each = pl.when(pl.col(name).is_null()).then(1.0).otherwise(1 / view.share)
                 stands_for = stands_for * each
