@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from math import sqrt
+from math import isinf, sqrt
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import fmean, stdev
@@ -276,4 +276,6 @@ class Interval:
 
     def __str__(self) -> str:
         """As a table has it."""
+        if isinf(self.half):
+            return f"{self.mean:.3f} (one seed)"
         return f"{self.mean:.3f} ± {self.half:.3f}"

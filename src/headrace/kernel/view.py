@@ -160,9 +160,9 @@ class RemoteView(Mappings):
         weighed = table.join(weights, on=self.names, how="inner")
         full = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="semi")
         empty = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="anti")
-        stale = (_MILLION - empty[CHANCE]).dot(empty[_WEIGHT])
+        stale = _MILLION - empty[CHANCE].to_numpy()
         self.useful += int(full[_WEIGHT].sum())
-        self.appeared += float(stale) / _MILLION
+        self.appeared += float(np.dot(stale, empty[_WEIGHT].to_numpy())) / _MILLION
 
     def _silent(self, keys: pl.DataFrame) -> pl.DataFrame:
         """What SILENT gives where an endpoint has failed: solutions that bind nothing more."""
