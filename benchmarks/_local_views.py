@@ -12,7 +12,7 @@ import csv
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
+from math import isinf, sqrt
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import fmean, stdev
@@ -233,4 +233,6 @@ class Interval:
 
     def __str__(self) -> str:
         """As a table has it."""
+        if isinf(self.half):
+            return f"{self.mean:.3f} (one seed)"
         return f"{self.mean:.3f} ± {self.half:.3f}"

@@ -47,6 +47,9 @@ WRONG = {
     'rspu:quantile(?o, "N(0,1)"^^rspu:distribution) > 1': ("expected a number", None),
     'rspu:mean(rspu:add(?o, 1, "rough")) > 1': ("'normal' or 'histogram', not 'rough'", None),
     'rspu:add("U(0,1)"^^rspu:distribution, 1e300) = 1': ("less than the second", None),
+    "rspu:mean(1 / 0) > 1": ("rspu:mean(): an argument has no value: ", None),
+    'rspu:lessThan(?o, -"N(0,1)"^^rspu:distribution) > 1': ("an argument has no value", None),
+    "REGEX(?o, 1 / 0)": ("REGEX(): ", None),
     '?o = "U(2,1)"^^rspu:distribution': ("less than the second", None),
 }
 RIGHT = [

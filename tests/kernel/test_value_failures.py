@@ -109,6 +109,11 @@ def test_aggregates_without_a_result_are_counted() -> None:
     assert "cannot be computed" in failure.example
     [unread] = failures("?s :is ?d", wild, uncertain("N(1)"), select="(AVG(?d) AS ?n)")
     assert (unread.cause, unread.subject) == (Cause.VALUE, RSPU_DISTRIBUTION)
+    every = failures("?s :is ?d", wild, *WRONG, select="(SUM(?d) AS ?n)")
+    assert [(each.cause, each.subject, each.count) for each in every] == [
+        (Cause.VALUE, RSPU_DISTRIBUTION, 2),
+        (Cause.VALUE, XSD_STRING, 1),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 
 from headrace.algebra.expressions import Variable
-from headrace.algebra.operators import Operator, Service
+from headrace.algebra.operators import Operator, Service, Values
 from headrace.algebra.scope import possible_in_order
 from headrace.background.descriptions import seconds_of
 from headrace.background.errors import ServiceError, public
 from headrace.background.responses import arranged
+from headrace.background.text import query_text
 from headrace.errors import DataError, SettingError
 from headrace.freshness.scores import NEVER_CHANGES, Ints
 from headrace.rdf.scopes import UNSCOPED, Scope
@@ -51,9 +52,13 @@ class Request:
     """A request for the mappings of some keys, with its state.
 
     One that is sent between evaluations knows the keys themselves, and the evaluation before.
+
+    Attributes:
+        more: how many requests were sent besides the first, to read its answer to the end.
     """
 
-    text: str
+    pattern: Operator
+    bindings: Values | None
     places: Sequence[int]
     given: Keys | None = None
     scope: Scope = UNSCOPED
@@ -61,7 +66,24 @@ class Request:
     at: int = 0
     started: float | None = None
     ended: float | None = None
+    more: int = 0
     future: Future[Table] = field(default_factory=Future)
+
+    @property
+    def text(self) -> str:
+        """The query."""
+        return query_text(self.pattern, self.bindings)
+
+    def lacks_keys(self, table: Table) -> bool:
+        """Whether some key that is asked for has no row in an answer."""
+        if self.bindings is None:
+            return False
+        names = [each.name for each in self.bindings.variables]
+        columns = table.columns()
+        if not set(names) <= columns.keys():
+            return True
+        found = set(zip(*(columns[name] for name in names), strict=True))
+        return len(found) < len(self.places)
 
 
 def may_be_truncated(number: int) -> bool:

@@ -17,6 +17,7 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Operator, Service, Slice, Values
 from headrace.algebra.substitution import is_substitutable, substituted, without_impossible
 from headrace.background.breaker import Breaker
+from headrace.background.change_intervals import KeyChanges
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
@@ -34,6 +35,7 @@ from headrace.background.mapping_requests import (
     rows_of,
 )
 from headrace.background.paced_requests import PacedSender
+from headrace.background.pages import RowLimits, are_alike
 from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
@@ -75,6 +77,8 @@ class Fetcher:
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
+        self._changes = KeyChanges(config.each)
+        self._limits = RowLimits(client, config.rows, clock)
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
         self._fillings: dict[tuple[str, Service], Future[FullAnswer]] = {}
         self._paced: dict[str, PacedSender[Request]] = {}
@@ -83,6 +87,7 @@ class Fetcher:
 
     def close(self) -> None:
         """Give up what has not been sent."""
+        self._changes.warn_unmatched()
         for paced in self._paced.values():
             paced.take()
         if self._pool is not None:
@@ -123,9 +128,9 @@ class Fetcher:
         """
         found = np.zeros((len(keys.columns), keys.height), np.int64)
         for place, name in enumerate(keys.columns):
-            terms = self._dictionary.terms(keys[name])
-            seconds = [0.0 if each is None else self._config.each.get(each, 0.0) for each in terms]
-            found[place] = microseconds(seconds)
+            found[place] = microseconds(
+                map(self._changes.seconds, self._dictionary.terms(keys[name]))
+            )
         shortest = np.where(found > 0, found, NEVER_CHANGES).min(axis=0)
         return np.where(shortest < NEVER_CHANGES, shortest, 0)
 
@@ -173,13 +178,21 @@ class Fetcher:
         text = query_text(Slice(pattern, 0, most))
         table = self._client.select(endpoint, text, scope=scope, once=True)
         number = len(table.rows)
-        if number >= most or not may_be_truncated(number):
+        if number <= 1 or number >= most:
+            self._limits.note_whole(endpoint, number)
             return FullAnswer(table)
         text = query_text(Slice(pattern, number, 1))
         try:
             more = self._client.select(endpoint, text, scope=scope, once=True)
         except ServiceError:  # nobody knows, so it is not relied on
             return FullAnswer(table, more=1, is_cut=True)
+        begins = Table(table.variables, table.rows[: len(more.rows)])
+        if more.rows and are_alike(more, begins):  # it does not follow OFFSET
+            return FullAnswer(table, more=1, is_cut=may_be_truncated(number))
+        if more.rows:
+            self._limits.note_cut(endpoint, number)
+        else:
+            self._limits.note_whole(endpoint, number)
         return FullAnswer(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
@@ -263,7 +276,7 @@ class Fetcher:
             each.keys, each.at = tuple(terms[place] for place in each.places), now
             each.scope = Scope(f"{scope}-{now}-{next(self._numbers)}")
         rest = tuple(key for place, key in enumerate(terms) if place not in sent)
-        nothing = Request("", [], keys=rest, at=now)
+        nothing = Request(service.input, None, [], keys=rest, at=now)
         self._settled[scope] = [nothing] if rest else []
         paced.start(requests, rate)
 
@@ -293,7 +306,8 @@ class Fetcher:
             asked = self._encoded(names, request.keys)
             found.append((request.at, asked, self._encoded(variables, rows)))
         number = sum(len(each.keys) for each in new)
-        return Replies(tuple(found), number, len(new), tuple(seconds), problem)
+        requests = len(new) + sum(each.more for each in done)
+        return Replies(tuple(found), number, requests, tuple(seconds), problem)
 
     def _size(self, endpoint: Iri) -> int:
         refuses = endpoint.value in self._without_values
@@ -318,7 +332,7 @@ class Fetcher:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
                 possible = without_impossible(bound)
                 if possible is not None:
-                    yield Request(query_text(possible), [place], terms[place])
+                    yield Request(possible, None, [place], terms[place])
             return
         # Over all lanes, so that no request takes longer than it must.
         share = -(-len(asked) // lanes) if asked else 1
@@ -326,7 +340,7 @@ class Fetcher:
         for start in range(0, len(asked), size):
             places = asked[start : start + size]
             rows = tuple(terms[place] for place in places)
-            yield Request(query_text(pattern, Values(keys, rows)), places)
+            yield Request(pattern, Values(keys, rows), places)
 
     def _sent(self, endpoint: Iri, request: Request, until: float | None) -> Table:
         now = self._clock()
@@ -335,9 +349,12 @@ class Fetcher:
         request.started = now
         left = None if until is None else until - now
         try:
-            return self._client.select(
+            table = self._client.select(
                 endpoint, request.text, scope=request.scope, within=left, once=True
             )
+            if self._limits.is_certain(endpoint, len(table.rows), lacks=request.lacks_keys(table)):
+                return table
+            return self._limits.whole(endpoint, request, table, until)
         finally:
             request.ended = self._clock()
 
@@ -383,7 +400,7 @@ class Fetcher:
         return Reply(
             self._encoded(variables, rows),
             tuple(answered),
-            len(started),
+            sum(1 + each.more for each in started),
             tuple(seconds),
             most,
             problem,

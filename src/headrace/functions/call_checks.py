@@ -142,24 +142,29 @@ def _of_constants(call: FunctionCall) -> Iterator[CallProblem]:
     from headrace.functions.uncertainty.constants import constants_problem  # noqa: PLC0415
 
     name = call.function.value.removeprefix(RSPU)
-    constants = [_constant(argument) for argument in call.arguments]
+    try:
+        constants = [_constant(argument) for argument in call.arguments]
+    except ExpressionError as error:
+        yield CallProblem(f"rspu:{name}(): an argument has no value: {error}", call.span)
+        return
     problem = constants_problem(name, constants)
     if problem is not None:
         yield CallProblem(f"rspu:{name}(): {problem}", call.span)
 
 
 def _constant(expression: Expression) -> Term | None:
-    """Evaluate an expression without variables; None if it has variables, or no value."""
+    """Evaluate an expression without variables; None if it has some, or calls functions.
+
+    Raises:
+        ExpressionError: it can have no value.
+    """
     match expression:
         case Iri() | Literal():
             return expression
         case Operation(symbol, arguments) if symbol in OPERATORS:
             values = [_constant(each) for each in arguments]
             known = [value for value in values if value is not None]
-            try:
-                return OPERATORS[symbol](*known) if len(known) == len(values) else None
-            except ExpressionError:
-                return None
+            return OPERATORS[symbol](*known) if len(known) == len(values) else None
         case _:
             return None
 
@@ -170,10 +175,10 @@ def _constant(expression: Expression) -> Term | None:
 def _of_pattern(call: BuiltIn) -> Iterator[CallProblem]:
     from headrace.functions.patterns import PatternError, check_pattern  # noqa: PLC0415
 
-    _, pattern, *others = (_constant(argument) for argument in call.arguments)
-    replacement = others.pop(0) if call.name == "REPLACE" else None
-    flags = others.pop(0) if others else Literal("")
     try:
+        _, pattern, *others = (_constant(argument) for argument in call.arguments)
+        replacement = others.pop(0) if call.name == "REPLACE" else None
+        flags = others.pop(0) if others else Literal("")
         check_pattern(pattern, flags, replacement, replaces=call.name == "REPLACE")
     except PatternError as error:
         yield CallProblem(f"{call.name}(): {error}", call.span, error.hint)

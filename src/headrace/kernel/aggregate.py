@@ -256,9 +256,24 @@ def _result(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Te
     try:
         # DISTINCT has been done on ids.
         return of_terms(call.function, terms, separator=call.separator)
-    except UnreadableValueError as error:
-        failures.note(Cause.VALUE, error.datatype, str(error))
+    except UnreadableValueError:
+        _note_unreadable(terms, failures)
     except ExpressionError as error:
         if None not in terms and any(is_distribution(term) for term in terms if term is not None):
             failures.note(Cause.AGGREGATE, call.function, str(error), tuple(terms))
     return None
+
+
+def _note_unreadable(terms: list[Term | None], failures: Recorder) -> None:
+    """Count each value of a group that is neither a distribution nor a number."""
+    # What it needs takes as long to load as everything else, and few queries ask for it.
+    from headrace.functions.uncertainty.literals import distribution_of  # noqa: PLC0415
+
+    for term in terms:
+        try:
+            if term is not None:
+                distribution_of(term)
+        except UnreadableValueError as error:
+            failures.note(Cause.VALUE, error.datatype, str(error))
+        except ExpressionError:  # a number that no distribution can be
+            continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -41,6 +41,7 @@ class Contracted:
         absent: how many mappings were in a window but not in the view in this evaluation.
         completeness: what share of the rows that are expected the answer is estimated to have.
         between: how many of the requests were sent between evaluations.
+        earlier: how it stood after those evaluations of the same step that began or ended an alert.
     """
 
     at: int = 0
@@ -53,6 +54,7 @@ class Contracted:
     absent: int = 0
     completeness: float = 1.0
     between: int = 0
+    earlier: tuple[Contracted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Remote:
         self.views = {each.service: RemoteView(each, name) for each in contracts}
         self.qualities: dict[tuple[int, int], Quality] = {}
         self.standing = Contracted()
+        self.changes: list[Contracted] = []
         self.spent = 0.0
 
     def begin(self) -> None:
@@ -119,6 +122,8 @@ class Remote:
         view.pacing.begin(began, self.spent)
         rows = view.maintained(used, moment.now, fetch, turns=1 + others)
         self.spent += fetch.clock() - began
+        if view.contract.groups and view.lacking:
+            view.group_share = _share_of_groups(view, solutions.frame, rows)
         instants = pl.repeat(0, rows.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         named = rows.rename({CHANCE: self._chance(service)})
         return Solutions(pl.DataFrame([instants, *named.get_columns()]))
@@ -130,6 +135,7 @@ class Remote:
         view nothing is known.
         """
         name, view = self._chance(service), self.views[service]
+        view.appeared = 0.0  # a solution of which nothing is found is there all the same
         known = view.chances.rename({CHANCE: _OF_KEY})
         frame = found.frame.join(known, on=view.names, how="left", maintain_order="left")
         chance = pl.coalesce(name, _OF_KEY, pl.lit(0)) if name in frame.columns else pl.lit(0)
@@ -160,7 +166,7 @@ class Remote:
         frame = found.frame
         for service, view in self.views.items():
             name = self._chance(service)
-            if name in frame.columns and view.lacking and view.contract.adds_rows:
+            if name in frame.columns and view.share < 1 and view.contract.adds_rows:
                 share = (pl.col(name) * view.share).round().cast(pl.Int64)
                 frame = frame.with_columns(share.alias(name))
         return found.with_frame(frame)
@@ -202,7 +208,7 @@ class Remote:
                 alerts[view.endpoint] = problem
             if fetch is not None:
                 view.ask_ahead(at[0], fetch)
-        self.standing = Contracted(
+        standing = Contracted(
             at[0],
             quality.accuracy,
             sum(view.counts.requests for view in views),
@@ -214,6 +220,13 @@ class Remote:
             quality.completeness,
             sum(view.counts.between for view in views),
         )
+        if standing.alerts.keys() != self.standing.alerts.keys():
+            self.changes.append(standing)
+        self.standing = standing
+
+    def contracted(self) -> Contracted:
+        """How the query stands after a step, and how it stood on the way."""
+        return replace(self.standing, earlier=tuple(self.changes))
 
     def _accuracy(self, found: Solutions) -> float:
         """The mean over distinct rows of the chance that all their remote mappings are fresh."""
@@ -230,6 +243,15 @@ class Remote:
     def _completeness(self, found: Solutions) -> float:
         """Divide the number of rows by the number of expected rows.
 
+        Groups that have other solutions too are not missing with a mapping, unless it is the only
+        one: they are counted by themselves.
+        """
+        groups = float(np.prod([view.group_share for view in self.views.values()]))
+        return groups * self._completeness_of_rows(found)
+
+    def _completeness_of_rows(self, found: Solutions) -> float:
+        """The same of rows that are missing with a mapping.
+
         Solutions whose mapping is missing are expected to make as many rows as those have made
         whose mapping is known: each row that needed a mapping stands for so many. Where known ones
         have made none, one more makes a row with a chance of 1 in their number and one.
@@ -237,7 +259,7 @@ class Remote:
         views = {
             self._chance(service): view
             for service, view in self.views.items()
-            if view.lacking and view.contract.adds_rows
+            if view.share < 1 and view.contract.adds_rows
         }
         names = [name for name in views if name in found.frame.columns]
         if not views or (found.height and not names):
@@ -253,7 +275,7 @@ class Remote:
         for name in names:
             view = views[name]
             if present[name].null_count() == present.height:
-                expected += view.lacking / (view.needed - view.lacking + 1)
+                expected += view.lacking / (view.needed - view.lacking + 1) + view.appeared
             else:
                 each = pl.when(pl.col(name).is_null()).then(1.0).otherwise(1 / view.share)
                 stands_for = stands_for * each
@@ -300,6 +322,36 @@ class Remote:
     def ids(self) -> list[pl.Series]:
         """The ids of all terms in its views."""
         return [series for view in self.views.values() for series in view.ids()]
+
+
+def _share_of_groups(view: RemoteView, beside: pl.DataFrame, rows: pl.DataFrame) -> float:
+    """What share of the groups that are expected has a solution whose mapping is known.
+
+    Where the pattern beside the SERVICE has the keys of the groups, those of missing solutions are
+    counted. Otherwise a missing solution is in a new group as likely as a known one is alone in its
+    own.
+
+    Args:
+        view: of the SERVICE.
+        beside: the solutions of that pattern.
+        rows: what the view has for them.
+    """
+    groups = [column(each) for each in view.contract.groups or ()]
+    known = beside.join(view.absent, on=view.names, how="anti")
+    made = known.join(rows, on=view.names, how="inner")
+    if not set(groups) <= set(made.columns):
+        return 1.0
+    if made.is_empty():
+        return view.share
+    sizes = made.group_by(groups).len()
+    if set(groups) <= set(beside.columns):
+        missing = beside.join(view.absent, on=view.names, how="semi").select(groups).unique()
+        alone = missing.join(sizes, on=groups, how="anti", nulls_equal=True).height
+        useful = known.join(rows, on=view.names, how="semi").height / known.height
+        more = alone * useful
+    else:
+        more = view.lacking / known.height * sizes.filter(pl.col("len") == 1).height
+    return sizes.height / (sizes.height + more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,9 @@ class Kernel:
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         self._arrange()
+        for query in self.queries:
+            if query.remote is not None:
+                query.remote.changes = []
         late: dict[Iri, list[Times]] = {}
         self._placed = {}
         first = self.position + 1
@@ -295,7 +298,9 @@ class Kernel:
 
     def contracted(self) -> dict[str, Contracted]:
         """How queries stand with the endpoints that they ask under a budget."""
-        return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
+        return {
+            each.name: each.remote.contracted() for each in self.queries if each.remote is not None
+        }
 
     def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
         """Return the failures of expressions so far, by the names of queries."""

@@ -22,6 +22,7 @@ _MILLION: Final = 1_000_000
 _SLIDES: Final = 10
 """In so many slides of its window a mapping changes once, while nothing is known of it."""
 _LEAST: Final = 1e-9
+_WEIGHT: Final = "weight"
 
 
 class RemoteView(Mappings):
@@ -39,7 +40,9 @@ class RemoteView(Mappings):
         self.turns = 1
         self.waited = 0.0
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
-        self.needed = self.lacking = 0
+        self.needed = self.lacking = self.useful = 0
+        self.appeared = 0.0
+        self.group_share = 1.0
         self.new = 0
         self.used: list[Used] = []
 
@@ -50,13 +53,23 @@ class RemoteView(Mappings):
         self.problem, self.asked, self.asked_for, self.filling = None, False, 0, False
         self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
-        self.needed = self.lacking = self.new = 0
+        self.needed = self.lacking = self.useful = self.new = 0
+        self.appeared = 0.0
+        self.group_share = 1.0
         self.used = []
 
     @property
     def share(self) -> float:
-        """The share of the solutions that need a mapping and have a known one."""
-        return (self.needed - self.lacking) / self.needed if self.needed else 1.0
+        """The share of the solutions with an expected mapping that have a known one.
+
+        A mapping that is known and has no rows may have some by now: as likely as it is stale.
+        """
+        if not self.needed:
+            return 1.0
+        known = self.needed - self.lacking
+        if not self.useful:
+            return max(0.0, known - self.appeared) / self.needed
+        return 1 / (self.needed / known + self.appeared / self.useful)
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
         """Refresh the view within its budget, and return the rows of the needed keys.
@@ -127,6 +140,7 @@ class RemoteView(Mappings):
         millionths = pl.Series(CHANCE, np.rint(chances * _MILLION).astype(np.int64), pl.Int64)
         table = placed.with_columns(millionths)
         self.chances = table.drop(PLACE)
+        self._note_empty(used, table)
         rows = self.rows.join(
             table.select(PLACE, CHANCE), on=PLACE, how="inner", maintain_order="left"
         ).drop(PLACE)
@@ -134,6 +148,21 @@ class RemoteView(Mappings):
             missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
             return pl.concat([rows, self._silent(missing)])
         return rows
+
+    def _note_empty(self, used: Used, table: pl.DataFrame) -> None:
+        """Take note of the solutions whose mapping has rows, and of those that may have some now.
+
+        Args:
+            used: the keys that are needed.
+            table: the known ones, each with its place and its chance to be fresh.
+        """
+        weights = used.keys.with_columns(pl.Series(_WEIGHT, used.weight))
+        weighed = table.join(weights, on=self.names, how="inner")
+        full = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="semi")
+        empty = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="anti")
+        stale = _MILLION - empty[CHANCE].to_numpy()
+        self.useful += int(full[_WEIGHT].sum())
+        self.appeared += float(np.dot(stale, empty[_WEIGHT].to_numpy())) / _MILLION
 
     def _silent(self, keys: pl.DataFrame) -> pl.DataFrame:
         """What SILENT gives where an endpoint has failed: solutions that bind nothing more."""

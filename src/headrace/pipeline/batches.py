@@ -86,6 +86,7 @@ class Batches:
         self._tell = tell or (lambda _manifest, _told: None)
         self._failures = FailuresByQuery()
         self._kernel: tuple[str, Kernel] | None = None
+        self._contracted: Mapping[str, Contracted] = {}
         self._recent: list[Manifest] = []
         self._published: str | None = None
         self._at_hand: dict[str, Columns] = {}
@@ -324,6 +325,7 @@ class Batches:
         """Make the manifest and the results after a step."""
         late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
         told = Told(results.reports, late_rows(late, manifest.panes, self._whole), rejected)
+        self._contracted = kernel.contracted()
         manifest = replace(
             manifest,
             position=kernel.position,
@@ -471,9 +473,6 @@ class Batches:
         queries = () if self._kernel is None else self._kernel[1].queries
         return {query.plan.name: changes_of(query.matching.matches) for query in queries}
 
-    def _contracts(self) -> dict[str, Contracted]:
-        return {} if self._kernel is None else self._kernel[1].contracted()
-
     def _publish(self, manifest: Manifest, told: Told) -> None:
         """Publish the results of a batch to every sink, once in this process."""
         if self._published == manifest.label:
@@ -495,7 +494,7 @@ class Batches:
             told,
             spent=self._watch.spent,
             rerouted=self._rerouted(),
-            contracts=self._contracts(),
+            contracts=self._contracted,
             failures=self._failures.by_query(),
             notes=notes,
         )

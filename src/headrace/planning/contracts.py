@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,6 +71,7 @@ class Contract:
         bindings: the same, and in which windows that is.
         adds_rows: whether rows are missing where a mapping is: not so in MINUS and NOT EXISTS, nor
             where rows are made of groups that have other solutions too.
+        groups: the keys of such groups; None where rows are not made of them.
     """
 
     service: Service
@@ -83,6 +84,7 @@ class Contract:
     patterns: tuple[TriplePattern, ...] = ()
     bindings: tuple[Binding, ...] = ()
     adds_rows: bool = True
+    groups: tuple[Variable, ...] | None = None
 
     @property
     def aim(self) -> float:
@@ -312,6 +314,7 @@ def _contract(
     bindings = tuple(
         each for each in _matched(beside, site.window) if mentioned(each.pattern) & set(keys)
     )
+    merged = not all(set(keys) <= group for group in site.groups)
     return Contract(
         service,
         keys,
@@ -320,15 +323,19 @@ def _contract(
         service.budget,
         patterns=tuple(dict.fromkeys(each.pattern for each in bindings)),
         bindings=bindings,
-        adds_rows=not site.removes and all(set(keys) <= group for group in site.groups),
+        adds_rows=not site.removes and not merged,
+        groups=_ordered(site.groups[0]) if merged and not site.removes else None,
     )
 
 
 def _shared(beside: Operator | None, service: Service) -> tuple[Variable, ...]:
     """Return the variables that a SERVICE and another pattern both always bind."""
     both = set() if beside is None else certain(beside) & certain(service.input)
-    named = (each for each in both if not each.is_anonymous)
-    return tuple(sorted(named, key=lambda each: each.name))
+    return _ordered(each for each in both if not each.is_anonymous)
+
+
+def _ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
+    return tuple(sorted(variables, key=lambda each: each.name))
 
 
 def _matched(
