@@ -224,6 +224,15 @@ def test_query_answers_over_files(tmp_path: Path) -> None:
     assert "<http://ex/ann> <http://ex/age> 41 ." in as_graph.stdout
 
 
+def test_query_says_what_it_could_not_compute(tmp_path: Path) -> None:
+    path = tmp_path / "data.ttl"
+    path.write_text("<x:a> <x:p> 'b' ; <x:pattern> '(b' .")
+    text = "SELECT ?s { ?s <x:p> ?o ; <x:pattern> ?f FILTER(REGEX(?o, ?f)) }"
+    result = headrace("query", text, "--data", str(path))
+    assert result.exit_code == 0
+    assert "note: 1 pattern of REGEX could not be used; the first: " in result.stderr
+
+
 def test_query_refuses_streams_and_unknown_formats() -> None:
     stream = headrace("query", "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] { ?s ?p ?o }")
     assert stream.exit_code == 2

@@ -11,6 +11,7 @@ import pytest
 from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
 from headrace.errors import DataError, QueryError, SettingError, UnsupportedError
+from headrace.functions.failures import Cause
 from headrace.functions.table import Functions
 from headrace.kernel.answer import Statements, Truth
 from headrace.kernel.budget import BudgetError
@@ -104,6 +105,17 @@ def test_now_is_given() -> None:
     answer = Store().query("SELECT (YEAR(NOW()) AS ?y) {}", now=datetime(2031, 5, 1, tzinfo=UTC))
     assert isinstance(answer, Table)
     assert answer.rows == ((Literal("2031", XSD_INTEGER),),)
+
+
+def test_computed_patterns_that_cannot_be_used_are_counted() -> None:
+    store = Store()
+    store.load_text("<x:a> <x:p> 'b' ; <x:pattern> '(b', 'b(?=c)', 'b' .")
+    text = "SELECT ?f { ?s <x:p> ?o ; <x:pattern> ?f FILTER(REGEX(?o, ?f)) }"
+    assert len(table(store, text).rows) == 1
+    [failure] = store.failures
+    assert (failure.cause, failure.subject, failure.count) == (Cause.PATTERN, "REGEX", 2)
+    store.query("SELECT ?o { ?s <x:p> ?o FILTER(REGEX(?o, 'b')) }")
+    assert store.failures == (failure,)
 
 
 def test_a_product_of_all_with_all_is_refused() -> None:
