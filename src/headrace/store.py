@@ -11,10 +11,9 @@ from typing import Final, Self
 
 import polars as pl
 
-from headrace.algebra.expressions import Timestamp
-from headrace.algebra.operators import Service, Temporal
+from headrace.algebra.operators import Service
 from headrace.algebra.query import Query
-from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.algebra.walk import everywhere
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import RefusedError, ServiceError
@@ -39,6 +38,7 @@ from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
 from headrace.pipeline.static import StaticData
 from headrace.planning.entailing import asked_by
+from headrace.planning.plain import check_plain
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
@@ -318,17 +318,7 @@ class Store:
                 where,
                 hint="run it with `headrace run`, or register it with headrace.Engine",
             )
-        for operator in everywhere(query.pattern):
-            if isinstance(operator, Service) and operator.budget is not None:
-                problem = "a SERVICE with a budget is not supported here yet"
-                raise UnsupportedError(problem, source, operator.span)
-            if isinstance(operator, Temporal):
-                problem = f"{operator.relation.upper()} is about streams, and here are none"
-                raise UnsupportedError(problem, source, operator.span)
-            for part in (part for each in expressions(operator) for part in parts(each)):
-                if isinstance(part, Timestamp):
-                    problem = f"{part.called} is about streams, and here are none"
-                    raise UnsupportedError(problem, source, part.span)
+        check_plain(query, source)
         self.check_functions(parsed)
 
     def check_functions(self, parsed: Parsed) -> None:

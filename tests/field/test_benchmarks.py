@@ -43,6 +43,15 @@ def test_one_seed_has_no_standard_error() -> None:
     assert more.above(less) == pytest.approx(0.2 / (0.1 / 3**0.5))
 
 
+def test_a_soak_that_reads_nothing_has_no_figures() -> None:
+    soak = benchmark("soak")
+    memory = dict.fromkeys(soak.Role, 100.0)
+    files = dict.fromkeys(soak.Role, 1)
+    sample = soak.Sample(1.5, memory, files, 0.0, 1, 0.0, elements=0, batch=0)
+    with pytest.raises(SystemExit, match="nothing was read"):
+        soak.show([sample, sample])
+
+
 def test_both_sides_take_turns() -> None:
     order: list[str] = []
 
