@@ -42,8 +42,8 @@ from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
 from headrace.planning.plan import Plan
-from headrace.planning.splitting import Split, splits
-from headrace.planning.whole import reason_of
+from headrace.planning.splitting import Split, is_kept_by_times, splits
+from headrace.planning.whole import Culprit, reason_of
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
 
@@ -101,9 +101,12 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
 def _reason(plan: Plan, sees: bool, keys: Sequence[Variable]) -> str:
     """Say why no variable is a key of a query as it is written, below what is done with parts."""
     *_, last = splits(plan.query.pattern)
-    return reason_of(
-        list(_read(last.core, sees)), keys, lambda key: _Keyed(key, sees).culprit(last.core)
-    )
+
+    def culprit(key: Variable) -> Culprit | None:
+        found = _Keyed(key, sees).culprit(last.core)
+        return None if found is None else Culprit(found, is_kept_by_times(last.core, found))
+
+    return reason_of(list(_read(last.core, sees)), keys, culprit)
 
 
 def _read(operator: Operator, sees: bool) -> Iterator[TriplePattern | PathPattern]:

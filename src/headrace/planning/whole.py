@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from headrace.algebra.expressions import TriplePattern, Variable
 from headrace.algebra.operators import (
@@ -24,10 +25,24 @@ from headrace.algebra.paths import PathPattern
 Pattern = TriplePattern | PathPattern
 
 
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The operator at which parts would be wrong.
+
+    Attributes:
+        operator: the operator.
+        is_kept_by_times: whether it could be evaluated of what parts find, if nothing asked when
+            solutions happened.
+    """
+
+    operator: Operator
+    is_kept_by_times: bool = False
+
+
 def reason_of(
     patterns: Sequence[Pattern],
     keys: Sequence[Variable],
-    culprit: Callable[[Variable], Operator | None],
+    culprit: Callable[[Variable], Culprit | None],
 ) -> str:
     """Say what keeps a query whole.
 
@@ -39,13 +54,17 @@ def reason_of(
     if not patterns:
         return "no pattern of it reads a stream"
     if any(isinstance(each, PathPattern) for each in patterns):
-        return "a property path may lead from the statements of one part to those of another"
+        return "a property path over windows or named graphs is not followed in parts"
     shared = [key for key in keys if all(key in _terms(each) for each in patterns)]
     for key in shared:
         at = culprit(key)
         if at is not None:
             name = "the blank node" if key.is_anonymous else f"?{key.name}"
-            return f"its patterns are joined on {name}, but {_said(at, name)}"
+            if at.is_kept_by_times:
+                return (
+                    "what is made of all parts asks when solutions happened, which they do not say"
+                )
+            return f"its patterns are joined on {name}, but {_said(at.operator, name)}"
     return "its patterns are not all joined on one variable"
 
 
