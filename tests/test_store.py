@@ -131,6 +131,24 @@ def test_a_product_of_all_with_all_is_refused() -> None:
         store.query("SELECT * { ?a <x:p> ?b . ?c <x:q> ?d }")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "on"),
+    [
+        ("?a <x:p> ?m . ?m <x:p> ?b", "?m would make 64 rows"),
+        ("?a <x:p> [ <x:p> ?b ]", "what has no name in the query, such as a blank node"),
+        ("?a <x:p>/<x:p> ?b", "what has no name in the query, such as a blank node"),
+    ],
+)
+def test_a_join_that_is_too_large_is_refused_by_names_of_the_query(pattern: str, on: str) -> None:
+    store = Store(max_rows=20)
+    nodes = [Iri(f"x:{number}") for number in range(4)]
+    store.add(Quad(one, Iri("x:p"), other) for one in nodes for other in nodes)
+    with pytest.raises(BudgetError) as raised:
+        store.query(f"SELECT * {{ {pattern} }}")
+    assert f"a join on {on}" in str(raised.value)
+    assert "_:." not in str(raised.value)
+
+
 def test_a_late_query_is_given_up() -> None:
     with pytest.raises(BudgetError, match="took too long"):
         Store(timeout=0).query("SELECT * { ?s ?p ?o }")
