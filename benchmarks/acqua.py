@@ -334,9 +334,9 @@ def saved(seeds: Sequence[int]) -> tuple[int, float, float]:
     raise AssertionError("a budget for all of them is enough")
 
 
-def learned(seeds: Sequence[int]) -> list[dict[str, float | str | int]]:
+def learned(seeds: Sequence[int]) -> list[dict[str, float | str | int | None]]:
     """Accuracy of WBM when rates drift: with fixed rates, and with those that are learned."""
-    rows: list[dict[str, float | str | int]] = []
+    rows: list[dict[str, float | str | int | None]] = []
     for process in (DRIFT, POISSON, PERIODIC):
         for budget in BUDGETS:
             runs = {
