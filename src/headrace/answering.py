@@ -34,7 +34,8 @@ def ask(
             name, file = _named_graph(each)
             problems += store.load(file, name)
         found = store.answer(parsed.query, source=parsed.source)
-        return found, problems, store.schemas.notes_on(parsed.query, parsed.source)
+        notes = store.schemas.notes_on(parsed.query, parsed.source)
+        return found, problems, [*notes, *map(str, store.failures)]
 
 
 def _named_graph(text: str) -> tuple[str, Path]:

@@ -102,11 +102,14 @@ def check_planned(parsed: Parsed) -> None:
     """
     from headrace.functions.call_checks import refuse_certain_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
+    from headrace.planning.plain import check_plain  # noqa: PLC0415
     from headrace.planning.plan import make_plan  # noqa: PLC0415
 
     refuse_certain_problems(parsed.query.pattern, Functions(), parsed.source)
     if parsed.query.is_continuous:
         make_plan(parsed.query, source=parsed.source)
+    else:
+        check_plain(parsed.query, parsed.source)
 
 
 def calls_in_vain(parsed: Parsed) -> list[QueryError]:

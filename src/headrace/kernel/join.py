@@ -8,6 +8,7 @@ unbound, and each pair of parts is joined on what both have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import polars as pl
 
@@ -15,6 +16,8 @@ from headrace.kernel.budget import Budget
 from headrace.kernel.columns import CHANCE, INSTANT
 from headrace.kernel.solutions import Solutions, complete
 
+_UNNAMED: Final = "?_:."
+"""How the columns of variables begin that translation and evaluation made."""
 _ROW = "?_:.row"  # named as a variable, so that it is carried along like one
 _OTHER = "instant of the other side"
 _TOO = " on the other side"
@@ -241,8 +244,16 @@ def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: 
         and not _is_key(left, on)
     ):
         names = [name for name in on if name != INSTANT]
-        shared = f"on {', '.join(names)}" if names else "without a shared variable"
+        shared = f"on {_shown(names)}" if names else "without a shared variable"
         budget.check(_size(left, right, on), f"a join {shared}")
+
+
+def _shown(names: list[str]) -> str:
+    """List variables as the query names them."""
+    shown = [name for name in names if not name.startswith(_UNNAMED)]
+    if len(shown) < len(names):
+        shown.append("what has no name in the query, such as a blank node or a step of a path")
+    return ", ".join(shown)
 
 
 def join_size(left: Solutions, right: Solutions) -> int | None:

@@ -41,9 +41,9 @@ from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
-from headrace.planning.partitioning_obstacle import describe_obstacle
+from headrace.planning.partitioning_obstacle import Obstacle, describe_obstacle
 from headrace.planning.plan import Plan
-from headrace.planning.splitting import Split, splits
+from headrace.planning.splitting import Split, is_kept_by_times, splits
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
 
@@ -101,9 +101,12 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
 def _reason(plan: Plan, sees: bool, keys: Sequence[Variable]) -> str:
     """Describe the obstacle of a query as it is written."""
     *_, last = splits(plan.query.pattern)
-    return describe_obstacle(
-        list(_read(last.core, sees)), keys, lambda key: _Keyed(key, sees).find_obstacle(last.core)
-    )
+
+    def find_obstacle(key: Variable) -> Obstacle | None:
+        found = _Keyed(key, sees).find_obstacle(last.core)
+        return None if found is None else Obstacle(found, is_kept_by_times(last.core, found))
+
+    return describe_obstacle(list(_read(last.core, sees)), keys, find_obstacle)
 
 
 def _read(operator: Operator, sees: bool) -> Iterator[TriplePattern | PathPattern]:
