@@ -255,4 +255,7 @@ def test_a_server_names_ignored_axioms_in_its_answers(tmp_path: Path, folder: Pa
         text = QUERY.replace("http://x/s", CARS)
         checked = client.post("/check", json={"text": text}).json()
         check_said(" ".join(each["message"] for each in checked["warnings"]))
-        check_said(" ".join(client.post("/queries", json={"text": text}).json()["notes"]))
+        notes = client.post("/queries", json={"text": text}).json()["notes"]
+        found = [each for each in notes if each["code"] == "unsupported-axiom"]
+        assert {each["query"] for each in found} == {"q1"}
+        check_said(" ".join(each["text"] for each in found))

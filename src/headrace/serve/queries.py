@@ -12,6 +12,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from headrace.diagnosis import Note, Severity
 from headrace.dialects import DIALECTS, Parsed
 from headrace.errors import HeadraceError, QueryError, nearest
 from headrace.explaining import Over, explained
@@ -48,6 +49,8 @@ _OPERATORS: Final = (GraphKind.OPERATORS.value, GraphKind.REWRITTEN.value)
 _TEXT: Final = ("text", None)
 _MEMBERS: Final = {"text", "name", "dialect", "settings"}
 _MOST_SETTINGS: Final = 100
+_UNSUPPORTED_AXIOM: Final = "unsupported-axiom"
+"""The code of notes on the schema of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,11 @@ async def register(request: Request) -> Response:
     entry = QueryEntry(name, query.text, parsed.dialect, dict(query.settings), hub.now)
     await hub.register(entry)
     view = query_view(hub, entry, base_of(request))
-    view["notes"] = [*view.get("notes", ()), *_schema_notes(hub, parsed)]
+    unsupported = [
+        Note(_UNSUPPORTED_AXIOM, Severity.WARNING, text, query=name).as_json()
+        for text in _schema_notes(hub, parsed)
+    ]
+    view["notes"] = [*view.get("notes", ()), *unsupported]
     return JSONResponse(view, 201, headers={"Location": view["url"]})
 
 
