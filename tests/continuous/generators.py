@@ -231,7 +231,7 @@ aggregates = st.sampled_from(
 )
 
 
-EVERYTHING: Final = "SELECT ?x ?y ?z ?n ?g"
+EVERYTHING: Final = "SELECT ?x ?y ?z ?n ?g ?r ?u ?v ?w ?b ?c"
 """All columns that a group can have, which is what a CONSTRUCT makes its graph of."""
 MADE: Final = rdf.Iri("http://x/made")
 

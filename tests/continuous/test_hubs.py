@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headrace import Engine
 from headrace.kernel.matches import HUB_ROUTE
 from headrace.kernel.routes import route_lines
-from headrace.testing import play
+from tests.continuous.ways import play_every_way
 
 STREAM = "http://x/s"
 STAR = """
@@ -76,7 +76,13 @@ def test_stars_are_the_same_by_hubs_and_by_snapshots(
         query = query.replace("FROM STREAM", "FROM NAMED STREAM")
         query = query.replace("WHERE {", "WHERE { GRAPH <http://x/s> {").replace("\n}\n", "\n}}\n")
     played = [
-        play([query], {STREAM: "".join(text)}, settings={**how, "strategy": each}, batches=cuts)
+        play_every_way(
+            query,
+            {STREAM: "".join(text)},
+            settings={**how, "strategy": each},
+            dialect="csparql",
+            batches=cuts,
+        )
         for each, cuts in (("snapshot", None), ("incremental", batches))
     ]
     assert played[1].evaluations == played[0].evaluations

@@ -174,6 +174,8 @@ def test_answers_do_not_depend_on_how_the_stream_is_cut_into_batches(
     batches = [stream[start:end] for start, end in pairwise(edges)]
     whole = counts(stream, width=width, slide=slide, delay=delay)
     assert counts(*batches, width=width, slide=slide, delay=delay) == whole
+    one_by_one = [[passage] for passage in stream]
+    assert counts(*one_by_one, width=width, slide=slide, delay=delay) == whole
 
 
 def test_patterns_join_within_a_window_only() -> None:

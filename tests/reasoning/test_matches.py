@@ -11,6 +11,7 @@ from headrace import Engine, Store
 from headrace.rdf.terms import Iri, Literal, Quad, Term, Triple
 from headrace.reasoning.reduction import EVERYTHING
 from headrace.reasoning.schema import TYPE
+from tests.continuous.ways import sibling_of
 from tests.reasoning.worlds import CLASSES, NODES, PROPERTIES, data, found, read, schema_statements
 
 VARIABLES = ("?x", "?y", "?z")
@@ -82,17 +83,22 @@ def test_over_streams(
     entailed = [found(read(schema), each, EVERYTHING) for each in script]
     if counts and [len(each) for each in script] != [len(each) for each in entailed]:
         return  # what follows does not count, and the same stated would
-    ours = _evaluated(Engine(schema=_quads(schema), settings=declared), text, script)
-    theirs = _evaluated(Engine(settings=declared), text, [sorted(e, key=str) for e in entailed])
-    assert ours == theirs
+    theirs = _evaluated(Engine(settings=declared), [text], [sorted(e, key=str) for e in entailed])
+    for texts, step in (([text], 2), ([text], 1), ([sibling_of(text), text, text], 2)):
+        ours = _evaluated(Engine(schema=_quads(schema), settings=declared), texts, script, step)
+        assert ours == theirs
 
 
-def _evaluated(engine: Engine, text: str, script: list[list[Triple]]) -> list[tuple[object, ...]]:
+def _evaluated(
+    engine: Engine, texts: list[str], script: list[list[Triple]], step: int = 2
+) -> list[tuple[object, ...]]:
+    """What the query in the middle finds."""
     stream = engine.stream("s")
-    query = engine.register(text, dialect="csparql")
+    queries = [engine.register(text, dialect="csparql") for text in texts]
+    query = queries[len(queries) // 2]
     for number, element in enumerate(script):
         stream.push(_named(_quads(element)), at=1000 * number)
-        if number % 2:
+        if number % step == step - 1:
             engine.step()
     engine.finish()
     assert query.error is None
