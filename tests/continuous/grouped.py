@@ -40,10 +40,11 @@ _HOLE: Final = re.compile("«([a-z]+)»")
 _MOST_WORK: Final = 200_000
 """Members times evaluations times elements."""
 _MOST_FAILING: Final = 20
-_SIZES: Final = (2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 20, 60, 100, 200, 300, 300)
+_SIZES: Final = (*(2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4), *(5, 6, 8, 12, 20, 60, 100, 300))
+_SMALL_SIZES: Final = (2, 2, 2, 3, 3, 4, 5)
 """Of groups: most are small, so that many are made."""
 _LARGE_SIZES: Final = (2, 3, 8, 60, 150, 300, 300, 300)
-_MANY_GROUPS: Final = 60
+_MANY_GROUPS: Final = 100
 """After so many groups, they are large more often, as each takes about as long."""
 _LITTLE: Final = 120
 """Up to so many elements, a triple may be there once for each of its times."""
@@ -280,7 +281,8 @@ class _Bodies:
     def block(self, depth: int = 1) -> str:
         """Patterns with conditions and whatever else a group may hold."""
         found = self.core()
-        kinds = ["filter"] * 3 + ["union", "select", "joined select", "other value"]
+        kinds = ["filter"] * 4 + ["union", "select", "joined select", "other value"]
+        kinds += ["optional", "minus"]
         if not self.plain:
             kinds += ["optional", "minus", "count", "bind", "values", "optional", "minus"]
             kinds += ["path"]
@@ -620,9 +622,11 @@ def random_group(seed: int | str, index: int) -> RandomGroup:
     )
     instants = _instants(query, span) if waits else size * number
     most = max(2, _MOST_WORK // max(1, instants * size))
+    sizes_of_groups = _SIZES if index < _MANY_GROUPS else _LARGE_SIZES
+    sizes_of_groups = sizes_of_groups if plain else _SMALL_SIZES
     members = min(
         most,
-        random.choice((_SIZES if index < _MANY_GROUPS else _LARGE_SIZES) if plain else _SIZES[:9]),
+        random.choice(sizes_of_groups),
     )
     limited = random.random() < 0.05
     if limited or "«word»" in body:  # who fails is looked for by evaluating them apart
