@@ -157,7 +157,10 @@ def _observation(random: Random, number: int, subjects: int) -> list[rdf.Quad]:
 
 
 def _events(random: Random, size: int, delay: int) -> list[Event]:
-    """So many elements of one statement each, mostly in order; some come again, some late."""
+    """So many elements of one statement each, mostly in order; some come again, some late.
+
+    Between them are some heartbeats.
+    """
     furthest = delay + random.choice([0, 1, 5, 30]) if delay or random.random() < 0.3 else 0
     subjects = random.choice([size, size, max(1, size // 6), 4])
     statements: list[rdf.Quad] = []
@@ -168,11 +171,14 @@ def _events(random: Random, size: int, delay: int) -> list[Event]:
         if random.random() < 0.1:
             statements.append(random.choice(statements))
     steps = random.choice([[0, 0, 0, 1], [0, 1], [1], [0, 0, 1, 3]])
+    beats = random.choice([0, 0, 0, 0.02])
     now, found = random.randint(1, 5), list[Event]()
     for quad in statements[:size]:
         now += random.choice(steps)
         back = random.randint(0, furthest) if random.random() < 0.2 else 0
         found.append(Event(max(0, now - back), (quad,)))
+        if random.random() < beats:
+            found.append(Event(now + random.choice([0, 0, 1])))
     return found
 
 
@@ -404,7 +410,8 @@ def _described(block: str, windows: Sequence[Window]) -> tuple[str, str]:
     """A DESCRIBE, and the statements about its resources in any of its windows and outside."""
     about = [f"WINDOW <{each.name}> {{ [{each.name}| ?of ?p ?o ] }}" for each in windows]
     every = " UNION ".join(f"{{ {each} }}" for each in [*about, "[| ?of ?p ?o ]"])
-    asked = f"{{ SELECT DISTINCT (?x AS ?of) WHERE {{ {block} }} }}"
+    known = f"{{ {block} }} FILTER (BOUND(?x))"
+    asked = f"{{ SELECT DISTINCT (?x AS ?of) WHERE {{ {known} }} }}"
     return (
         f"DESCRIBE ?x WHERE {{ {block} }}",
         f"SELECT DISTINCT ?of ?p ?o WHERE {{ {asked} {every} }}",
