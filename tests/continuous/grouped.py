@@ -338,19 +338,27 @@ class _Bodies:
 
 # -- whole queries -------------------------------------------------------------------------------
 
-_COUNTS: Final = (*("COUNT(*)",) * 4, "COUNT(?z)", "COUNT(DISTINCT ?z)", "COUNT(DISTINCT ?x)")
+_SOME: Final = """COUNT(IF(REGEX(STR(?x), "[13579]$"), ?x, ?none))"""
+"""Where the expression is an error, there is nothing to count."""
+_COUNTS: Final = (
+    *("COUNT(*)",) * 4,
+    *("COUNT(?z)", "COUNT(DISTINCT ?z)", "COUNT(DISTINCT ?x)", _SOME),
+)
+_OPTIONAL: Final = ("COUNT(?u)", "COUNT(DISTINCT ?u)", "SUM(?u)", "AVG(?u)", "COUNT(?u)")
+"""Of what may be unbound."""
 _JOINED: Final = ("GROUP_CONCAT(STR(?y))", 'GROUP_CONCAT(DISTINCT STR(?y); separator=" ")')
 _SUMS: Final = (
     *("SUM(?z)", "SUM(DISTINCT ?z)", "AVG(?z)", "AVG(DISTINCT ?z)"),
     *("MIN(COALESCE(IF(isNumeric(?z), ?z, 0), 0))", "MAX(COALESCE(IF(isNumeric(?z), ?z, 0), 0))"),
 )
-_TEXTS: Final = ("MIN(STR(?z))", "MAX(STR(?z))", "SUM(STRLEN(STR(?z)))", "COUNT(?u)")
+_TEXTS: Final = ("MIN(STR(?z))", "MAX(STR(?z))", "SUM(STRLEN(STR(?z)))")
 
 
 def _grouped(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
     keys = random.choice(["?y", "?y", "?y", "?y", "", "?x", "?x ?y", "?z"])
     calls = [*_COUNTS, *(_SUMS if numeric else _TEXTS), *(_JOINED if joins else ())]
     calls += [f"SAMPLE({key})" for key in keys.split()]
+    calls += _OPTIONAL if "?u" in block else ()
     chosen = random.sample(calls, random.choice([1, 1, 2, 3]))
     made = " ".join(f"({call} AS ?made{at})" for at, call in enumerate(chosen))
     having = ["COUNT(*) > 1", "COUNT(*) > «few»", "COUNT(DISTINCT ?z) >= «few»"]
@@ -472,6 +480,7 @@ _HIDING: Final = (
     "SELECT ?y (SUM(STRLEN(STR(?x))) AS ?n) (AVG(STRLEN(STR(?x))) AS ?m) WHERE {} GROUP BY ?y",
     "SELECT ?y (COUNT(DISTINCT ?x) AS ?n) (COUNT(?x) AS ?m) WHERE {} GROUP BY ?y",
     "SELECT ?y (COUNT(DISTINCT *) AS ?n) WHERE {} GROUP BY ?y",
+    f"SELECT ?y ({_SOME} AS ?n) WHERE {{}} GROUP BY ?y",
     "SELECT REDUCED ?y WHERE {}",
     "SELECT ?y WHERE {} ORDER BY STR(?y) LIMIT 5 OFFSET 2",
 )
