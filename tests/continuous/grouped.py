@@ -291,7 +291,7 @@ class _Bodies:
         kinds += ["optional", "minus"]
         if not self.plain:
             kinds += ["optional", "minus", "count", "bind", "values", "optional", "minus"]
-            kinds += ["path"]
+            kinds += ["path", "met by chance"]
         for kind in self.random.sample(kinds, self.random.choice([1, 1, 2, 3])):
             if kind == "filter" or depth:
                 found = self._with(found, kind, depth)
@@ -325,11 +325,18 @@ class _Bodies:
                 return f"{found} BIND (STRLEN(STR(?z)) AS ?b) FILTER (?b != «num»)"
             case "values":
                 value = "«num»" if self.numeric else "«tag»"
+                if random.random() < 0.4:
+                    rows = f"(UNDEF {value}) (UNDEF {value}) (:o«few» UNDEF)"
+                    return f"{found} VALUES (?x ?z) {{ {rows} }}"
                 rows = random.choice([f"{value}", f"{value} {value}", f"{value} {value} {value}"])
                 return f"{found} VALUES ?z {{ {rows} }}"
             case "path" if "?w" not in found:
                 path = random.choice(_PATHS)
                 return f"{found} {self.patterns(f'?x {path} ?w')}"
+            case "met by chance" if "?u" not in found:
+                inside = self.patterns(random.choice(["?x :next ?u", "?x :tag ?u", "?x :val ?u"]))
+                other = self.patterns(random.choice(["?x :tag ?u", "?w :val ?u . ?w :tag ?z"]))
+                return f"{{ {found} OPTIONAL {{ {inside} }} }} {{ {other} }}"
             case "other value" if "?v" not in found:
                 return f"{found} {self.patterns('?x :tag ?v')} FILTER (?v != «tag»)"
             case _:
@@ -396,12 +403,12 @@ def _part(random: Random) -> str:
 def _ordered(random: Random, block: str) -> str:
     """A part of an answer in an order that leaves no choice but between equal rows."""
     way = random.choice(["{}", "DESC({})"])
-    by, other = way.format("?shown"), random.choice(["?n", "DESC(?n)"])
+    by, other = way.format("?shown"), random.choice(["?many", "DESC(?many)"])
     text = random.choice(["?x", "?y", "?z"])
     match random.choice(["rows", "rows", "distinct", "groups", "groups"]):
         case "groups":
             return (
-                f"SELECT (STR({text}) AS ?shown) (COUNT(*) AS ?n) WHERE {{ {block} }} "
+                f"SELECT (STR({text}) AS ?shown) (COUNT(*) AS ?many) WHERE {{ {block} }} "
                 f"GROUP BY {text} ORDER BY {other} {by} {_part(random)}"
             )
         case "distinct":
@@ -409,7 +416,7 @@ def _ordered(random: Random, block: str) -> str:
             return f"SELECT DISTINCT {text} WHERE {{ {block} }} ORDER BY {order} {_part(random)}"
         case _:
             return (
-                f"SELECT (STR({text}) AS ?shown) (STRLEN(STR(?y)) AS ?n) WHERE {{ {block} }} "
+                f"SELECT (STR({text}) AS ?shown) (STRLEN(STR(?y)) AS ?many) WHERE {{ {block} }} "
                 f"ORDER BY {by} {other} {_part(random)}"
             )
 
@@ -440,7 +447,7 @@ def _query(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
         case "by length":
             key = random.choice(["STRLEN(STR(?z))", "?z = «tag»", "isIRI(?y)"])
             call = random.choice(["COUNT(*)", "COUNT(DISTINCT ?x)", "SUM(STRLEN(STR(?z)))"])
-            return f"SELECT ?k ({call} AS ?n) WHERE {{ {block} }} GROUP BY ({key} AS ?k)"
+            return f"SELECT ?k ({call} AS ?many) WHERE {{ {block} }} GROUP BY ({key} AS ?k)"
         case "ask":
             return f"ASK WHERE {{ {block} }}"
         case "made":
