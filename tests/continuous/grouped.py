@@ -40,10 +40,13 @@ _HOLE: Final = re.compile("«([a-z]+)»")
 _MOST_WORK: Final = 200_000
 """Members times evaluations times elements."""
 _MOST_FAILING: Final = 20
-_SIZES: Final = (*(2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4), *(5, 6, 8, 12, 20, 60, 100, 300))
-_SMALL_SIZES: Final = (2, 2, 2, 3, 3, 4, 5)
+_SIZES: Final[tuple[int, ...]] = (
+    *(2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4),
+    *(5, 6, 8, 12, 20, 60, 100, 300),
+)
+_SMALL_SIZES: Final[tuple[int, ...]] = (2, 2, 2, 3, 3, 4, 5)
 """Of groups: most are small, so that many are made."""
-_LARGE_SIZES: Final = (2, 3, 8, 60, 150, 300, 300, 300)
+_LARGE_SIZES: Final[tuple[int, ...]] = (2, 3, 8, 60, 150, 300, 300, 300)
 _MANY_GROUPS: Final = 100
 """After so many groups, they are large more often, as each takes about as long."""
 _LITTLE: Final = 120

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine
@@ -11,6 +11,7 @@ from headrace.kernel.matches import HUB_ROUTE
 from headrace.kernel.routes import route_lines
 from headrace.testing import play
 from tests.continuous.ways import NAME, play_every_way
+from tests.fuzzing import repeat
 
 STREAM = "http://x/s"
 STAR = """
@@ -53,7 +54,7 @@ def _number(value: int) -> str:
     return f'"{value}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 
 
-@settings(max_examples=60, deadline=None)
+@repeat(60, share=1 / 4)
 @given(
     lines(),
     st.integers(20, 120),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine, Store
@@ -12,6 +12,7 @@ from headrace.rdf.terms import Iri, Literal, Quad, Term, Triple
 from headrace.reasoning.reduction import EVERYTHING
 from headrace.reasoning.schema import TYPE
 from tests.continuous.ways import sibling_of
+from tests.fuzzing import repeat
 from tests.reasoning.worlds import CLASSES, NODES, PROPERTIES, data, found, read, schema_statements
 
 VARIABLES = ("?x", "?y", "?z")
@@ -53,7 +54,7 @@ def _quads(triples: list[Triple] | set[Triple]) -> list[Quad]:
     return [Quad(each.subject, each.predicate, each.object) for each in triples]
 
 
-@settings(max_examples=100)
+@repeat(100)
 @given(schema_statements(), data, patterns)
 def test_over_static_data(
     schema: list[Triple], statements: list[Triple], chosen: list[tuple[str, str, str]]
@@ -69,7 +70,7 @@ def _rows(answer: Any) -> list[str]:
     return sorted(map(str, answer.rows))
 
 
-@settings(max_examples=60)
+@repeat(60, share=1 / 6)
 @given(schema_statements(), elements, patterns, semantics)
 def test_over_streams(
     schema: list[Triple],
