@@ -490,7 +490,7 @@ def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[s
         yield f"<{iri}>: {counters.text()}"
     if late and not any(note.code in _LATE for note in outcome.notes):
         listed = "" if job.late else ", --late FILE lists them"
-        yield f"late elements: a greater delay waits for them, as in --set delay=5s{listed}"
+        yield f"late elements: a longer delay waits for them, as in --set delay=5s{listed}"
     # What stands in an error is not said twice.
     reasons = [each for each in outcome.reasons if not any(each in e for e in outcome.errors)]
     yield from (f"rejected: {reason}" for reason in reasons)
