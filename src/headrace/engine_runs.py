@@ -127,9 +127,9 @@ class RunFollower:
         known = {name: state.pace for name, state in manifest.queries.items()}
         for warning in self._paces.changes(self._plans, known):
             LOG.warning(warning)
-        self.progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
         self.last, self.notes = manifest, told.notes
-        if self.runner is not None:  # else it is a batch of an earlier run
+        if self.runner is not None:  # else it is the last batch of an earlier run
+            self.progress(f"{sum(each.elements for each in manifest.streams.values()):,} elements")
             self.acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
             self.acceptance.take_manifest(manifest)
             if self._plans and any(self.acceptance.check_limits(ended=False)):
