@@ -131,18 +131,34 @@ def over_http(situation: Situation, folder: Path) -> Heard:
         names = [register(client, text)["name"] for text in situation.queries]
         for number, text in enumerate(situation.streams.values()):
             _push(client, f"s{number}", text)
-        notes = {}
-        for kind, count in (("streams", len(situation.streams)), ("queries", len(names))):
-            every = [f"s{n}" for n in range(count)] if kind == "streams" else names
-            for name in every:
-                for note in client.get(f"/{kind}/{name}").json()["notes"]:
-                    notes[note["text"]] = _labelled(note["severity"], note["text"])
-        for name in names:
-            own = client.get(f"/queries/{name}").json()["notes"]
-            assert client.get(f"/queries/{name}/results").json()["notes"] == own
-        codes = client.get("/metrics").text
-        assert codes.count("headrace_notes{") >= len({*notes}) > 0 or not notes
-    return Heard(list(notes.values()))
+        paths = [*(f"/streams/s{n}" for n in range(len(situation.streams)))]
+        paths += [f"/queries/{name}" for name in names]
+        notes = until(lambda: _settled_notes(client, paths, names))
+    return Heard(list(notes[0].values()))
+
+
+def _settled_notes(
+    client: Any, paths: Sequence[str], names: Sequence[str]
+) -> tuple[dict[str, str]] | None:
+    """Read the notes of a server, if no batch has changed them meanwhile."""
+
+    def read() -> dict[str, str]:
+        found = [note for path in paths for note in client.get(path).json()["notes"]]
+        return {note["text"]: _labelled(note["severity"], note["text"]) for note in found}
+
+    def batches() -> int:
+        number: int = client.get("/status").json()["batches"]
+        return number
+
+    before, notes = batches(), read()
+    metrics = client.get("/metrics").text
+    results = [client.get(f"/queries/{name}/results").json()["notes"] for name in names]
+    own = [client.get(f"/queries/{name}").json()["notes"] for name in names]
+    if batches() != before or read() != notes:
+        return None
+    assert results == own
+    assert metrics.count("headrace_notes{") >= len(notes)
+    return (notes,)
 
 
 def _push(client: Any, name: str, text: str) -> None:
