@@ -45,7 +45,7 @@ from headrace.pipeline.sparklog import (
     records,
     spark_problems,
 )
-from headrace.pipeline.tables import IDENTITY, damaged, read_tables
+from headrace.pipeline.tables import IDENTITY, read_tables
 from headrace.rdf.times import iso_text
 from headrace.sinks.base import Mark
 
@@ -133,6 +133,7 @@ def examine(directory: Path) -> Iterator[Finding]:
         yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
     known = states[0].manifest
     if known is not None:
+        yield from _of_log(layout, known.pieces)
         yield from (_of_stream(iri, each) for iri, each in known.streams.items())
         yield from (_of_query(name, each) for name, each in known.queries.items())
     yield from _of_spark(layout, states[0])
@@ -301,10 +302,7 @@ def _problem(error: HeadraceError) -> str:
 
 
 def _check_log(layout: Layout, committed: int) -> None:
-    found, _ = read_pieces(layout.source_log)
-    if len(found) < committed:
-        problem = f"it has {len(found)} pieces, and {committed} were read"
-        raise damaged(layout.source_log, problem)
+    read_pieces(layout.source_log).check(layout.source_log, committed)
 
 
 def _check_source(pane: Pane) -> None:
@@ -343,6 +341,14 @@ def _of_last(states: Sequence[State]) -> Finding:
             "batches", Status.OK, f"batch {last.batch} was the last: the input has ended"
         )
     return Finding("batches", Status.OK, f"batch {last.batch} is the last: a run goes on after it")
+
+
+def _of_log(layout: Layout, committed: int) -> Iterator[Finding]:
+    """Report a damaged end of the source log that no batch has relied on."""
+    found = read_pieces(layout.source_log)
+    if found.damage is not None and len(found.pieces) >= committed:
+        detail = f"{_problem(found.damage)}; the next run cuts it there and looks for more again"
+        yield Finding("source log", Status.OK, detail)
 
 
 def _of_stream(iri: str, state: StreamState) -> Finding:

@@ -23,7 +23,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from headrace.durable import locked, sync_directory
+from headrace.durable import AppendFile, locked, sync_directory
 from headrace.errors import MachineError
 from headrace.ingest.records import Record, id_of_line, record_of_line
 
@@ -85,17 +85,14 @@ class IngestLog:
 
     def _open(self) -> None:
         found = self._paths()
-        self._path = found[-1] if found else self._numbered(1)
-        self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        path = found[-1] if found else self._numbered(1)
+        self._file = AppendFile(path, _end_of_lines(path) if found else 0)
         try:
-            self._end = _end_of_lines(self._path)
-            os.ftruncate(self._file, self._end)
-            os.fsync(self._file)
             sync_directory(self.directory)
             self._size = sum(path.stat().st_size for path in self._paths())
             self._ids = deque(self._read_ids(), RECENT)
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
 
     def __enter__(self) -> Self:
@@ -115,7 +112,7 @@ class IngestLog:
         """Let others write to it."""
         with self._guard:
             if not self._closed:
-                os.close(self._file)
+                self._file.close()
                 os.close(self._lock)
                 self._closed = True
 
@@ -164,10 +161,9 @@ class IngestLog:
         with self._guard:
             self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
-                if self._end >= self._segment:
+                if self._file.length >= self._segment:
                     self._begin_segment()
-                self._write(text)
-            self._end += len(text)
+                self._file.append(text)
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
         return lines
@@ -182,36 +178,15 @@ class IngestLog:
             )
 
     def _begin_segment(self) -> None:
-        path = self._numbered(int(self._path.stem) + 1)
-        # One that a failure has left behind is empty, and is taken.
-        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        # A segment that a failure has left behind is empty.
+        segment = AppendFile(self._numbered(int(self._file.path.stem) + 1), 0)
         try:
             sync_directory(self.directory)
         except OSError:
-            os.close(file)
+            segment.close()
             raise
-        os.close(self._file)
-        self._path, self._file, self._end = path, file, 0
-
-    def _write(self, text: bytes) -> None:
-        try:
-            rest = memoryview(text)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
-        except OSError:
-            self._undo()
-            raise
-
-    def _undo(self) -> None:
-        """Cut off what was written in part: the sender has not been told, and may repeat it."""
-        try:
-            os.ftruncate(self._file, self._end)
-        except OSError:
-            # The next opening repairs it; until then nothing may come after what is broken.
-            os.close(self._file)
-            os.close(self._lock)
-            self._closed = True
+        self._file.close()
+        self._file = segment
 
     def prune(self, through: str) -> None:
         """Delete the segments up to one, by name; the last one stays, for it is being written.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections import deque
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from headrace.deploying import setup_of
 from headrace.dialects import Parsed, parse
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, MachineError, SettingError
+from headrace.errors import DamagedError, HeadraceError, MachineError, SettingError
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import Deployment, open_deployment
 from headrace.pipeline.following import LogFollower
+from headrace.pipeline.layout import Layout
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Figures, figures_of
@@ -29,7 +31,7 @@ from headrace.pipeline.results import Told
 from headrace.pipeline.streams import LOG, Declared, Sources
 from headrace.serve.alerted import Alerted
 from headrace.serve.arriving import rule_of
-from headrace.serve.catalogue import Catalogue, QueryEntry, StreamEntry
+from headrace.serve.catalogue import LOGS, Catalogue, QueryEntry, StreamEntry
 from headrace.serve.retained import Retained, Spoken
 from headrace.serve.settings import Settings
 from headrace.stream import present
@@ -64,6 +66,11 @@ class Place:
         return self.location / "catalogue.json"
 
     @property
+    def catalogue_copy(self) -> Path:
+        """The copy of the catalogue."""
+        return self.location / "catalogue.copy.json"
+
+    @property
     def results(self) -> Path:
         """The last evaluations of queries."""
         return self.location / "results.ndjson"
@@ -71,7 +78,7 @@ class Place:
     @property
     def logs(self) -> Path:
         """What was pushed, a folder for each stream."""
-        return self.location / "streams"
+        return self.location / LOGS
 
     @property
     def static(self) -> Path:
@@ -81,6 +88,29 @@ class Place:
     def log_of(self, entry: StreamEntry) -> Path:
         """The log of a stream."""
         return self.logs / entry.folder
+
+    def open_catalogue(self) -> Catalogue:
+        """Open the catalogue, and delete the logs of streams that were removed.
+
+        Raises:
+            MachineError: it is damaged, or is not the one that belongs to what is here.
+        """
+        found = Catalogue(self.catalogue, self.catalogue_copy, is_new=self._is_new())
+        for folder in found.removed:
+            shutil.rmtree(self.logs / folder, ignore_errors=True)
+        known = {each.folder for each in found.streams.values()} | set(found.removed)
+        unknown = sorted(each.name for each in self.logs.iterdir() if each.name not in known)
+        if unknown:
+            raise DamagedError(
+                f"{self.catalogue} does not know the stream whose log is {self.logs / unknown[0]}: "
+                "it is an older one; put back the newest, or move that folder out of the way"
+            )
+        return found
+
+    def _is_new(self) -> bool:
+        """Whether nothing was ever pushed or evaluated here."""
+        manifests = Layout(self.deployment).manifests
+        return not any(self.logs.iterdir()) and not any(manifests.glob("*.json"))
 
     def make(self) -> None:
         """Make the directories, for the owner's eyes only.
@@ -102,7 +132,6 @@ class Deployed:
         self,
         settings: Settings,
         place: Place,
-        catalogue: Catalogue,
         prune: Callable[[Needed], None],
     ) -> None:
         """Make ready.
@@ -110,7 +139,6 @@ class Deployed:
         Args:
             settings: what the server was told.
             place: where things are kept.
-            catalogue: what to run.
             prune: told after each batch how to ask which files of logs may still be read.
 
         Raises:
@@ -118,14 +146,19 @@ class Deployed:
         """
         self.settings = settings
         self.place = place
-        self.catalogue = catalogue
         self.figures = Figures()
         self.problem: str | None = STARTING
         self.began = time.monotonic()
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
         self._prune = prune
+        # The lock of the deployment keeps other servers out of everything else too.
         self._deployment: Deployment = open_deployment(place.deployment)
+        try:
+            self.catalogue = place.open_catalogue()
+        except BaseException:
+            self._deployment.close()
+            raise
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._guard = threading.Lock()
         self._wake = threading.Event()
@@ -211,6 +244,15 @@ class Deployed:
         self.parsed[entry.name] = parsed
         self.spoken[entry.name] = Spoken(parsed.query.form, str(parsed.query.semantics.emit))
         self._note_readers()
+
+    def check_removable(self, name: str) -> None:
+        """Check that a query can be unregistered, and change nothing.
+
+        Raises:
+            SettingError: another one reads what it makes.
+        """
+        if name not in self.broken:
+            self.engine.check_removable(name)
 
     def unregister(self, name: str) -> None:
         """Let a query go.

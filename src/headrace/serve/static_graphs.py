@@ -1,4 +1,7 @@
-"""Static graphs that clients write: a file for each, on disk before anyone is told.
+"""Static graphs that clients write: a file for each, durable before a change is confirmed.
+
+The index names the file of each graph with its checksum, and the files that may be deleted. A file
+is a draft until the index names it, so a file that the index does not know belongs to another one.
 
 Files that the server was started with can be read and not be written: they belong to the user.
 """
@@ -8,11 +11,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import DataError
+import xxhash
+
+from headrace.errors import DamagedError, DataError
 from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.tables import private, unwritable
 from headrace.rdf.files import content
@@ -34,11 +40,13 @@ class Graph:
 
     Attributes:
         quads: its statements, each once.
-        file: where they are kept; none if the server was started with them.
+        file: where they are stored; none if the server was started with them.
+        checksum: of that file; none if an older version has written it.
     """
 
     quads: tuple[Quad, ...]
     file: str | None = None
+    checksum: str | None = None
 
 
 class StaticGraphs:
@@ -66,12 +74,48 @@ class StaticGraphs:
             for graph, quads in _of_file(name, path).items():
                 before = self.graphs.get(graph, Graph(()))
                 self.graphs[graph] = Graph(tuple(dict.fromkeys((*before.quads, *quads))))
+        self._removed: tuple[str, ...] = ()
+        self._open()
+
+    def _open(self) -> None:
+        """Read the index and the files that it names.
+
+        Raises:
+            DamagedError: one of them is missing or not what was written, or is of another index.
+        """
+        files = {path.name for path in self._folder.glob(f"*{_SUFFIX}")}
         if self._index.exists():
-            for name, file in unsealed(self._index.read_bytes(), self._index)["graphs"]:
+            index = unsealed(self._index.read_bytes(), self._index)
+            self._removed = tuple(index.get("removed", ()))
+            for name, file, *checksum in index["graphs"]:
+                files.discard(file)
                 if name not in self.graphs:
-                    found = read((folder / file).read_bytes(), Format.N_TRIPLES, options=_OPTIONS)
-                    self.graphs[name] = Graph(tuple(found), file)
+                    self.graphs[name] = self._read(file, *checksum)
+        unknown = sorted(files.difference(self._removed))
+        if unknown:
+            raise DamagedError(
+                f"{self._index} does not name the graph in {unknown[0]}: it is missing or an older "
+                "one; put it back from a backup, or move that file out of the folder"
+            )
         self._sweep()
+
+    def _read(self, file: str, checksum: str | None = None) -> Graph:
+        path = self._folder / file
+        draft = _draft_of(path)
+        try:
+            if not path.exists() and draft.exists():  # the index was the last to be written
+                draft.replace(path)
+            data = path.read_bytes()
+        except OSError as error:
+            raise DamagedError(
+                f"{path} cannot be read ({error.strerror}), and {self._index.name} names it: "
+                "put it back from a backup"
+            ) from error
+        if checksum is not None and xxhash.xxh3_64_hexdigest(data) != checksum:
+            raise DamagedError(
+                f"{path} is damaged: its checksum is not {checksum}; put it back from a backup"
+            )
+        return Graph(tuple(read(data, Format.N_TRIPLES, options=_OPTIONS)), file, checksum)
 
     def __len__(self) -> int:
         """How many statements there are."""
@@ -112,23 +156,24 @@ class StaticGraphs:
             raise Problem(
                 403, "the server was started with this graph; change its file, and start it again"
             )
-        known = name in self.graphs
+        known = self.graphs.get(name)
         plain = tuple(dict.fromkeys(Quad(q.subject, q.predicate, q.object) for q in quads or ()))
         others = {key: each for key, each in self.graphs.items() if key != name}
         new = others if quads is None else {**others, name: self._written(plain)}
-        self._save(new)
+        gone = () if known is None or known.file is None else (known.file,)
+        self._save(new, (*self._removed, *gone))
         apply(name, plain)
         self.graphs = new
         self.version += 1
         self._sweep()
-        return known
+        return known is not None
 
     def _written(self, quads: Sequence[Quad]) -> Graph:
         text = to_ntriples(quads).encode()
         if self.size() + len(text) > self._most_bytes:
             raise Problem(413, f"static graphs may have {self._most_bytes:,} bytes in all")
-        file = f"{secrets.token_hex(8)}.nt"
-        path = self._folder / file
+        file = f"{secrets.token_hex(8)}{_SUFFIX}"
+        path = _draft_of(self._folder / file)
         try:
             with private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as out:
                 out.write(text)
@@ -136,22 +181,43 @@ class StaticGraphs:
                 os.fsync(out.fileno())
         except OSError as error:
             raise unwritable(path, error) from error
-        return Graph(tuple(quads), file)
+        return Graph(tuple(quads), file, xxhash.xxh3_64_hexdigest(text))
 
     def size(self) -> int:
         """The bytes of what was written."""
-        return sum(path.stat().st_size for path in self._folder.glob("*.nt"))
+        return sum(path.stat().st_size for path in self._folder.glob(f"*{_SUFFIX}"))
 
-    def _save(self, graphs: dict[str | None, Graph]) -> None:
-        named = [[name, each.file] for name, each in graphs.items() if each.file is not None]
-        replace_file(self._index, sealed({"graphs": named}))
+    def _save(self, graphs: dict[str | None, Graph], removed: tuple[str, ...]) -> None:
+        named = [
+            [name, each.file, each.checksum]
+            for name, each in graphs.items()
+            if each.file is not None
+        ]
+        left = [file for file in removed if (self._folder / file).exists()]
+        replace_file(self._index, sealed({"graphs": named, "removed": left}))
+        self._removed = tuple(left)
+        for each in graphs.values():
+            if each.file is not None and not (self._folder / each.file).exists():
+                path = self._folder / each.file
+                with suppress(OSError):  # the next opening does it
+                    _draft_of(path).replace(path)
 
     def _sweep(self) -> None:
-        """Delete files that no graph is kept in any more."""
+        """Delete files of graphs that were removed, and drafts that no index names."""
+        for file in self._removed:
+            (self._folder / file).unlink(missing_ok=True)
         used = {each.file for each in self.graphs.values()}
-        for path in self._folder.glob("*.nt"):
-            if path.name not in used:
+        for path in self._folder.glob(f"*{_SUFFIX}{_DRAFT}"):
+            if path.name.removesuffix(_DRAFT) not in used:
                 path.unlink(missing_ok=True)
+
+
+_SUFFIX: Final = ".nt"
+_DRAFT: Final = ".draft"
+
+
+def _draft_of(path: Path) -> Path:
+    return path.with_name(path.name + _DRAFT)
 
 
 _OPTIONS: Final = ReadOptions(limits=FILE_LIMITS)
