@@ -70,7 +70,7 @@ class AppendFile:
         self._handle: int | None = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         try:
             self._has_torn_end = os.fstat(self._handle).st_size > length
-            self._cut()
+            self.repair()
         except OSError:
             self.close()
             raise
@@ -83,7 +83,7 @@ class AppendFile:
         """
         if self._handle is None:
             raise OSError(errno.EBADF, "the file is closed")
-        self._cut()
+        self.repair()
         self._has_torn_end = True
         try:
             rest = memoryview(content)
@@ -92,12 +92,17 @@ class AppendFile:
             os.fsync(self._handle)
         except OSError:
             with suppress(OSError):  # else before the next append, or by the next opening
-                self._cut()
+                self.repair()
             raise
         self._has_torn_end = False
         self.length += len(content)
 
-    def _cut(self) -> None:
+    def repair(self) -> None:
+        """Cut what a failed append has left after the good part.
+
+        Raises:
+            OSError: it cannot be cut.
+        """
         if self._has_torn_end and self._handle is not None:
             os.ftruncate(self._handle, self.length)
             os.fsync(self._handle)

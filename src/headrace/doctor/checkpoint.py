@@ -345,7 +345,10 @@ def _of_last(states: Sequence[State]) -> Finding:
 
 def _of_log(layout: Layout, committed: int) -> Iterator[Finding]:
     """Report a damaged end of the source log that no batch has relied on."""
-    found = read_pieces(layout.source_log)
+    try:
+        found = read_pieces(layout.source_log)
+    except MachineError:  # reported as damage of the last batch
+        return
     if found.damage is not None and len(found.pieces) >= committed:
         detail = f"{_problem(found.damage)}; the next run cuts it there and looks for more again"
         yield Finding("source log", Status.OK, detail)

@@ -65,6 +65,7 @@ class IngestLog:
         self._quota = quota
         self._guard = Lock()
         self._closed = False
+        self._has_failed = False
         with self._failing("open"):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.chmod(0o700)
@@ -161,9 +162,16 @@ class IngestLog:
         with self._guard:
             self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
-                if self._file.length >= self._segment:
+                if self._file.length >= self._segment or self._has_failed:
                     self._begin_segment()
-                self._file.append(text)
+                    self._has_failed = False
+                try:
+                    self._file.append(text)
+                except OSError:
+                    # A reader may have seen lines before they were cut off, so nothing may take
+                    # their place in this segment.
+                    self._has_failed = True
+                    raise
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
         return lines
@@ -178,7 +186,7 @@ class IngestLog:
             )
 
     def _begin_segment(self) -> None:
-        # A segment that a failure has left behind is empty.
+        self._file.repair()
         segment = AppendFile(self._numbered(int(self._file.path.stem) + 1), 0)
         try:
             sync_directory(self.directory)
@@ -186,6 +194,8 @@ class IngestLog:
             segment.close()
             raise
         self._file.close()
+        if not self._file.length:  # nothing but what has failed was ever in it
+            self._file.path.unlink(missing_ok=True)
         self._file = segment
 
     def prune(self, through: str) -> None:

@@ -169,7 +169,7 @@ class SourceLog:
         for piece in found.pieces:
             self._take(piece)
         self._length = found.length
-        if self.path.exists():
+        if self.path.exists() and self.path.stat().st_size > self._length:
             self._append(b"")  # cuts what stands after the good prefix
 
     def _append(self, lines: bytes) -> None:
@@ -232,6 +232,8 @@ class SourceLog:
             known = self.last_of(stream, str(path))
             state = path.stat()
             start = 0 if known is None else known.stop
+            if state.st_size < start and is_segment(path) and path != files[-1]:
+                continue  # a failed append was cut off: its sender knows that it failed
             if state.st_size < start:
                 problem = f"is shorter than before ({state.st_size:,} < {start:,} bytes)"
                 raise DataError(f"{problem}; what was read of it cannot be read again", str(path))
