@@ -24,8 +24,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from headrace.durable import AppendFile, locked, sync_directory
-from headrace.errors import MachineError
-from headrace.ingest.records import Record, id_of_line, record_of_line
+from headrace.errors import DamagedError, MachineError
+from headrace.ingest.records import (
+    Record,
+    id_of_line,
+    is_damaged,
+    record_of_line,
+    sealed_line,
+)
 
 SEGMENT: Final = 64 << 20
 """So many bytes make a segment full."""
@@ -217,8 +223,8 @@ class IngestLog:
     def _keep_ids(self) -> None:
         written = self.directory / f"{_IDS}.new"
         file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8") as kept:
-            json.dump(list(self._ids), kept)
+        with os.fdopen(file, "wb") as kept:
+            kept.write(sealed_line({"ids": list(self._ids)}))
             kept.flush()
             os.fsync(kept.fileno())
         written.replace(self.directory / _IDS)
@@ -232,14 +238,20 @@ class IngestLog:
     def _kept_ids(self) -> list[str]:
         kept = self.directory / _IDS
         try:
-            return [str(each) for each in json.loads(kept.read_bytes())]
+            content = kept.read_bytes()
         except FileNotFoundError:
             return []
+        try:
+            found = json.loads(content)
         except ValueError:
-            raise MachineError(
-                f"{kept} is damaged; without it the log can be opened, "
-                "but messages that a broker repeats may be taken twice"
-            ) from None
+            found = None
+        if found is None or (is_damaged(content) and isinstance(found, dict)):
+            raise DamagedError(
+                f"{kept} is damaged: it has the ids of the last pushes; delete it to go on, and "
+                "a push that its sender repeats may then be taken twice"
+            )
+        # An older version has written a plain list.
+        return [str(each) for each in (found["ids"] if isinstance(found, dict) else found)]
 
     def _paths(self) -> list[Path]:
         named = self.directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}")
@@ -261,6 +273,28 @@ def is_segment(path: Path) -> bool:
     """Whether a file is a segment of a log, which somebody may be writing to."""
     numbered = len(path.stem) == _DIGITS and path.stem.isdecimal() and path.suffix == _SUFFIX
     return numbered and (path.parent / _LOCK).exists()
+
+
+def check_segment(path: Path, content: bytes, start: int) -> None:
+    """Check that whole lines of a segment are what was written.
+
+    Args:
+        path: the segment.
+        content: the lines.
+        start: where they begin in it.
+
+    Raises:
+        DamagedError: a line is not.
+    """
+    place = start
+    for line in content.splitlines(keepends=True):
+        if is_damaged(line):
+            raise DamagedError(
+                f"{path} is damaged: the record at byte {place} is not what was written; put the "
+                "file back from a backup, or stop the run and let `headrace doctor --checkpoint "
+                "DIR --repair` replace that record by a rejected one"
+            )
+        place += len(line)
 
 
 def sync_segment(path: Path) -> None:

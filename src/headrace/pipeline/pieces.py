@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.durable import AppendFile
 from headrace.errors import DamagedError, DataError, MachineError
-from headrace.ingest.log import is_segment, sync_segment
+from headrace.ingest.log import check_segment, is_segment, sync_segment
 from headrace.ingest.rate import parse_rate, rate_text
 from headrace.pipeline.cutting import new_pieces
 from headrace.pipeline.faults import reach
@@ -62,6 +62,7 @@ class Piece:
 
         Raises:
             DataError: the file has become shorter since the piece was found, or is gone.
+            DamagedError: it is an ingest log, and a record is not what was written.
         """
         if self.is_generated:
             spec = parse_rate(self.path)
@@ -81,6 +82,8 @@ class Piece:
             raise DataError(f"cannot be read: {error.strerror}", self.path) from None
         if len(found) < self.stop - self.start:
             raise DataError("is shorter than when it was found", self.path)
+        if is_segment(Path(self.path)):
+            check_segment(Path(self.path), found, self.start)
         return found
 
 

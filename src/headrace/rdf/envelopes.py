@@ -96,6 +96,8 @@ class _Lines:
         if not text.strip(_BLANK):
             return
         members = _object(text, limits)
+        if "received" in members:
+            members.pop(_CHECKSUM, None)
         if members.keys() == _LOST:
             raise DataError(str(members["problem"]))
         scope = within(self.outer.scope, str(self.outer.first_byte + start))
@@ -169,6 +171,8 @@ _NOTES: Final = {"query", "notes"}
 """The members of a line with notes, which says nothing about the data."""
 _LOST: Final = frozenset({"received", "data", "problem"})
 """What a log says of what could not be kept."""
+_CHECKSUM: Final = "xxh3"
+"""What an ingest log adds to its records, and has checked."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 
