@@ -167,9 +167,7 @@ UNNOTICED: list[tuple[Find, Damage]] = [
 ]
 MENDED = [
     *(each for each in REFUSED if each[0] in {manifest, memory, results}),
-    *(
-        (source_log, how) for how in (truncated, flipped)
-    ),  # pieces after its good prefix are found again
+    *((source_log, how) for how in (truncated, flipped)),  # what follows is found again
 ]
 """What `doctor --repair` knows how to go on from."""
 

@@ -82,10 +82,12 @@ def is_damaged(line: bytes) -> bool:
         checksum = tail[len(_BEFORE) : -len(_AFTER)]
         return xxhash.xxh3_64_hexdigest(text[: -len(_MEMBER)]).encode() != checksum
     fixed = zip(tail, _MEMBER, strict=False)
-    alike = sum(one == other for one, other in fixed)
-    return alike > len(_BEFORE + _AFTER) // 2 or not (text[:1] == b"{" and text[-1:] == b"}")
+    different = len(_BEFORE + _AFTER) - sum(one == other for one, other in fixed)
+    return different <= _FEW or not (text[:1] == b"{" and text[-1:] == b"}")
 
 
+_FEW: Final = 2
+"""With so few other bytes, the end of a line is a damaged checksum."""
 _BEFORE: Final = b',"xxh3":"'
 _AFTER: Final = b'"}'
 _MEMBER: Final = _BEFORE + bytes(16) + _AFTER
