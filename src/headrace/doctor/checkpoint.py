@@ -7,9 +7,7 @@ back: what was written of it is set aside, and the next run does the batch again
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +21,7 @@ from headrace.doctor import Finding, Status, is_ready, render
 from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
 from headrace.kernel.grid import NEVER
-from headrace.pipeline.deployment import LOCK, read_identity
+from headrace.pipeline.deployment import is_in_use, read_identity
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import (
     NOTHING,
@@ -111,7 +109,7 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield identity
     if identity.status is Status.FAIL:
         return
-    if _is_in_use(layout):
+    if is_in_use(layout):
         yield Finding(
             "in use", Status.WARN, "a run is at work here", "look again when it has ended"
         )
@@ -149,7 +147,7 @@ def repair(directory: Path) -> str:
     identity = _identity(layout)
     if identity.status is Status.FAIL:
         raise SettingError(f"{identity.detail}; {identity.remedy}")
-    if _is_in_use(layout):
+    if is_in_use(layout):
         raise SettingError(f"{directory} is in use by a run; stop it first")
     states = _states(layout)
     unsettled = _unsettled(layout)
@@ -212,20 +210,6 @@ def _identity(layout: Layout) -> Finding:
         return Finding("identity", Status.FAIL, _problem(error), ANEW)
     detail = f"deployment {found.id}, made by Headrace {found.version}"
     return Finding("identity", Status.OK, detail)
-
-
-def _is_in_use(layout: Layout) -> bool:
-    path = layout.directory / LOCK
-    if not path.exists():
-        return False
-    lock = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
 
 
 def _states(layout: Layout) -> list[State]:

@@ -29,6 +29,7 @@ from headrace.ingest.records import (
     Record,
     id_of_line,
     is_damaged,
+    is_record,
     record_of_line,
     sealed_line,
 )
@@ -41,7 +42,7 @@ RECENT: Final = 20_000
 
 _SUFFIX: Final = ".ndjson"
 _DIGITS: Final = 8
-_IDS: Final = "recent-ids"
+IDS: Final = "recent-ids"
 _LOCK: Final = "lock"
 
 
@@ -221,41 +222,22 @@ class IngestLog:
             sync_directory(self.directory)
 
     def _keep_ids(self) -> None:
-        written = self.directory / f"{_IDS}.new"
+        written = self.directory / f"{IDS}.new"
         file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         with os.fdopen(file, "wb") as kept:
             kept.write(sealed_line({"ids": list(self._ids)}))
             kept.flush()
             os.fsync(kept.fileno())
-        written.replace(self.directory / _IDS)
+        written.replace(self.directory / IDS)
 
     def _read_ids(self) -> Iterable[str]:
         lines = (line for path in reversed(self._paths()) for line in _lines_backwards(path))
         newest = [found for line in islice(lines, RECENT) if (found := id_of_line(line))]
         # Those of segments that were not deleted yet are known on both sides.
-        return dict.fromkeys([*self._kept_ids(), *reversed(newest)])
-
-    def _kept_ids(self) -> list[str]:
-        kept = self.directory / _IDS
-        try:
-            content = kept.read_bytes()
-        except FileNotFoundError:
-            return []
-        try:
-            found = json.loads(content)
-        except ValueError:
-            found = None
-        if found is None or (is_damaged(content) and isinstance(found, dict)):
-            raise DamagedError(
-                f"{kept} is damaged: it has the ids of the last pushes; delete it to go on, and "
-                "a push that its sender repeats may then be taken twice"
-            )
-        # An older version has written a plain list.
-        return [str(each) for each in (found["ids"] if isinstance(found, dict) else found)]
+        return dict.fromkeys([*kept_ids(self.directory / IDS), *reversed(newest)])
 
     def _paths(self) -> list[Path]:
-        named = self.directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}")
-        return sorted(named)
+        return segments_of(self.directory)
 
     def _numbered(self, number: int) -> Path:
         return self.directory / f"{number:0{_DIGITS}}{_SUFFIX}"
@@ -267,6 +249,34 @@ class IngestLog:
         except OSError as error:
             problem = f"cannot {doing} the ingest log {self.directory}: {error.strerror}"
             raise MachineError(problem) from error
+
+
+def segments_of(directory: Path) -> list[Path]:
+    """The segments of a log, oldest first."""
+    return sorted(directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}"))
+
+
+def kept_ids(path: Path) -> list[str]:
+    """Read the ids of records whose segments are deleted.
+
+    Raises:
+        DamagedError: the file is not what was written.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    try:
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    if found is None or (is_damaged(content) and isinstance(found, dict)):
+        raise DamagedError(
+            f"{path} is damaged: it has the ids of the last pushes; delete it to go on, and "
+            "a push that its sender repeats may then be taken twice"
+        )
+    # An older version has written a plain list.
+    return [str(each) for each in (found["ids"] if isinstance(found, dict) else found)]
 
 
 def is_segment(path: Path) -> bool:
@@ -315,9 +325,16 @@ def sync_segment(path: Path) -> None:
 
 
 def _end_of_lines(path: Path) -> int:
-    """Where the last whole line of a file ends."""
+    """Return where the last whole line of a file ends.
+
+    Raises:
+        DamagedError: a whole record follows, and another byte is in place of its line end.
+    """
     with _mapped(path) as content:
-        return content.rfind(b"\n") + 1
+        end = content.rfind(b"\n") + 1
+        if is_record(content[end:-1]):
+            check_segment(path, content[end:], end)
+        return end
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:

@@ -86,6 +86,15 @@ def is_damaged(line: bytes) -> bool:
     return different <= _FEW or not (text[:1] == b"{" and text[-1:] == b"}")
 
 
+def is_record(line: bytes) -> bool:
+    """Whether a line has a checksum that is right.
+
+    >>> is_record(sealed_line({"a": 1})), is_record(b'{"a":1}'), is_record(b"")
+    (True, False, False)
+    """
+    return line.rstrip(b"\r\n")[-len(_MEMBER) :].startswith(_BEFORE) and not is_damaged(line)
+
+
 _FEW: Final = 2
 """With so few other bytes, the end of a line is a damaged checksum."""
 _BEFORE: Final = b',"xxh3":"'

@@ -100,30 +100,21 @@ class Catalogue:
     that was written last, and a lost one can be put back.
     """
 
-    def __init__(self, path: Path, copy: Path, *, is_new: bool) -> None:
-        """Read the file, and bring the copy up to date.
+    def __init__(self, path: Path, copy: Path) -> None:
+        """Read a file that was checked, and bring its copy up to date.
 
         Args:
             path: the file.
             copy: its copy.
-            is_new: whether the server has nothing that a catalogue would be missed for.
 
         Raises:
-            MachineError: the file is damaged, missing or older than its copy.
+            MachineError: the file is damaged.
         """
         self.path = path
         self._copy = copy
         found = read_catalogue(path)
-        kept = _readable(copy)
-        if found is None and (kept is not None or not is_new):
-            raise DamagedError(_misses(path, kept))
-        if found is not None and kept is not None and kept.generation > found.generation:
-            raise DamagedError(
-                f"{path} is older than its copy {copy.name}: {remedy_of(path)}; to go on with the "
-                "older one, delete the copy"
-            )
         self._set(found or CatalogueRecord())
-        if found is not None and kept != found:
+        if found is not None and _readable(copy) != found:
             replace_file(copy, sealed(found))
 
     def _set(self, record: CatalogueRecord) -> None:
@@ -201,6 +192,30 @@ def read_catalogue(path: Path) -> CatalogueRecord | None:
         found.get("generation", 0),
         tuple(found.get("removed", ())),
     )
+
+
+def checked_catalogue(path: Path, copy: Path, *, is_new: bool) -> CatalogueRecord:
+    """Read a catalogue that is as new as its copy; an empty one where nothing was ever written.
+
+    Args:
+        path: the file.
+        copy: its copy.
+        is_new: whether there is nothing that a catalogue would be missed for.
+
+    Raises:
+        MachineError: the file is damaged, missing or older than its copy.
+    """
+    found, kept = read_catalogue(path), _readable(copy)
+    if found is None:
+        if kept is not None or not is_new:
+            raise DamagedError(_misses(path, kept))
+        return CatalogueRecord()
+    if kept is not None and kept.generation > found.generation:
+        raise DamagedError(
+            f"{path} is older than its copy {copy.name}: {remedy_of(path)}; to go on with the "
+            "older one, delete the copy"
+        )
+    return found
 
 
 def _readable(copy: Path) -> CatalogueRecord | None:

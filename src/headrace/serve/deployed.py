@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from headrace.deploying import setup_of
 from headrace.dialects import Parsed, parse
 from headrace.engine import Engine
-from headrace.errors import DamagedError, HeadraceError, MachineError, SettingError
+from headrace.errors import HeadraceError, MachineError
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import Deployment, open_deployment
 from headrace.pipeline.following import LogFollower
-from headrace.pipeline.layout import Layout
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Figures, figures_of
@@ -31,8 +28,9 @@ from headrace.pipeline.results import Told
 from headrace.pipeline.streams import LOG, Declared, Sources
 from headrace.serve.alerted import Alerted
 from headrace.serve.arriving import rule_of
-from headrace.serve.catalogue import LOGS, Catalogue, QueryEntry, StreamEntry
-from headrace.serve.retained import Retained, Spoken
+from headrace.serve.catalogue import QueryEntry
+from headrace.serve.place import Place
+from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
 from headrace.stream import present
 
@@ -47,82 +45,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 T = TypeVar("T")
 Needed: TypeAlias = Callable[[Path], bool]
 """Whether a file of the log of a stream may still be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server keeps things."""
-
-    location: Path
-
-    @property
-    def deployment(self) -> Path:
-        """The deployment: commits, panes, memory."""
-        return self.location / "deployment"
-
-    @property
-    def catalogue(self) -> Path:
-        """Which streams and queries there are."""
-        return self.location / "catalogue.json"
-
-    @property
-    def catalogue_copy(self) -> Path:
-        """The copy of the catalogue."""
-        return self.location / "catalogue.copy.json"
-
-    @property
-    def results(self) -> Path:
-        """The last evaluations of queries."""
-        return self.location / "results.ndjson"
-
-    @property
-    def logs(self) -> Path:
-        """What was pushed, a folder for each stream."""
-        return self.location / LOGS
-
-    @property
-    def static(self) -> Path:
-        """Static graphs that were written through the server."""
-        return self.location / "static"
-
-    def log_of(self, entry: StreamEntry) -> Path:
-        """The log of a stream."""
-        return self.logs / entry.folder
-
-    def open_catalogue(self) -> Catalogue:
-        """Open the catalogue, and delete the logs of streams that were removed.
-
-        Raises:
-            MachineError: it is damaged, or is not the one that belongs to what is here.
-        """
-        found = Catalogue(self.catalogue, self.catalogue_copy, is_new=self._is_new())
-        for folder in found.removed:
-            shutil.rmtree(self.logs / folder, ignore_errors=True)
-        known = {each.folder for each in found.streams.values()} | set(found.removed)
-        unknown = sorted(each.name for each in self.logs.iterdir() if each.name not in known)
-        if unknown:
-            raise DamagedError(
-                f"{self.catalogue} does not know the stream whose log is {self.logs / unknown[0]}: "
-                "it is an older one; put back the newest, or move that folder out of the way"
-            )
-        return found
-
-    def _is_new(self) -> bool:
-        """Whether nothing was ever pushed or evaluated here."""
-        manifests = Layout(self.deployment).manifests
-        return not any(self.logs.iterdir()) and not any(manifests.glob("*.json"))
-
-    def make(self) -> None:
-        """Make the directories, for the owner's eyes only.
-
-        Raises:
-            SettingError: it cannot be done.
-        """
-        for each in (self.location, self.logs, self.static):
-            try:
-                each.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError as error:
-                raise SettingError(f"cannot use {each}: {error.strerror}") from None
 
 
 class Deployed:
@@ -349,7 +271,7 @@ class Deployed:
             plans,
             sources,
             engine.refreshing(),
-            sinks={"server": self.retained},
+            sinks={SINK: self.retained},
             clock=present,
             live=True,
             tables=engine.entailing.tables(),

@@ -18,8 +18,9 @@ from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
 from headrace.serve.catalogue import ARRIVAL, QueryEntry, StreamEntry
-from headrace.serve.deployed import Deployed, Needed, Place
+from headrace.serve.deployed import Deployed, Needed
 from headrace.serve.following import Following
+from headrace.serve.place import Place
 from headrace.serve.problems import Problem, busy
 from headrace.serve.pushing import Inlet
 from headrace.serve.retained import Retained

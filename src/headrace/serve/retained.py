@@ -108,18 +108,15 @@ class Retained:
 
     def _opened(self) -> AppendFile:
         self._was_there = self._path.exists()
-        lines, length = read_results(self._path)
-        for line in lines:
-            said = json.loads(line)
-            if said.keys() == {_NEXT}:
-                self._next = max(self._next, said[_NEXT])
-            else:
-                self._take(_kept(said, line))
+        found = read_results(self._path)
+        for line in found.lines:
+            self._take(_kept(json.loads(line), line))
+        self._next = found.next_id
         for name, kept in self._kept.items():
             if kept[0].number > 1:
                 self._dropped[name] = max(self._dropped.get(name, 0), kept[0].id - 1)
         try:
-            return AppendFile(self._path, length)
+            return AppendFile(self._path, found.length)
         except OSError as error:
             raise unwritable(self._path, error) from error
 
@@ -136,10 +133,8 @@ class Retained:
             DamagedError: the file has lost evaluations before the mark.
         """
         following = mark if isinstance(mark, int) else 1
-        if following > self._next and self._was_there:
-            raise DamagedError(
-                f"{self._path} is damaged: it ends before evaluation {following - 1}; {_REMEDY}"
-            )
+        if self._was_there:
+            _check_end(self._path, self._next, mark)
         if following >= self._next:
             self._next = following
             return
@@ -284,8 +279,23 @@ class _Numbering:
         return id_, number
 
 
-def read_results(path: Path) -> tuple[list[bytes], int]:
-    """Read the lines of a file of results, and how many bytes they have; a torn end is left out.
+@dataclass(frozen=True, slots=True)
+class ResultsFile:
+    """The good content of a file of results.
+
+    Attributes:
+        lines: those with evaluations.
+        length: how many bytes all lines have.
+        next_id: the id of the next evaluation.
+    """
+
+    lines: list[bytes]
+    length: int
+    next_id: int
+
+
+def read_results(path: Path) -> ResultsFile:
+    """Read a file of results; a torn end is left out.
 
     Raises:
         DamagedError: a line is not what was written.
@@ -296,23 +306,48 @@ def read_results(path: Path) -> tuple[list[bytes], int]:
         problem = f"{path} cannot be read ({error.strerror}); {_REMEDY}"
         raise DamagedError(problem) from error
     length = content.rfind(b"\n") + 1
-    found = []
-    for number, line in enumerate(content[:length].splitlines(keepends=True), 1):
+    lines, next_id = [], 1
+    for number, line in enumerate(content[:length].split(b"\n")[:-1], 1):
         # An older version has written lines without checksums.
         checksum, text = (None, line) if line[:1] == b"{" else (line[:_HEX], line[_HEX + 1 :])
         if checksum is not None and xxhash.xxh3_64_hexdigest(text).encode() != checksum:
-            raise DamagedError(
-                f"{path} is damaged: line {number} is not what was written; {_REMEDY}"
-            )
-        found.append(text)
-    return found, length
+            raise _damaged_line(path, number)
+        try:
+            said = json.loads(text)
+            next_id = max(next_id, said[_NEXT] if _NEXT in said else said["id"] + 1)
+        except (ValueError, TypeError, KeyError):
+            raise _damaged_line(path, number) from None
+        if _NEXT not in said:
+            lines.append(text + b"\n")
+    return ResultsFile(lines, length, next_id)
+
+
+def _damaged_line(path: Path, number: int) -> DamagedError:
+    return DamagedError(f"{path} is damaged: line {number} is not what was written; {_REMEDY}")
+
+
+def check_results(path: Path, mark: Mark | None) -> None:
+    """Check a file of results against the mark that a deployment has of it.
+
+    Raises:
+        DamagedError: a line is not what was written, or evaluations before the mark are missing.
+    """
+    if path.exists():
+        _check_end(path, read_results(path).next_id, mark)
+
+
+def _check_end(path: Path, next_id: int, mark: Mark | None) -> None:
+    if isinstance(mark, int) and mark > next_id:
+        raise DamagedError(f"{path} is damaged: evaluation {mark - 1} is missing; {_REMEDY}")
 
 
 def _checked(line: bytes) -> bytes:
     """Write a line with its checksum before it."""
-    return xxhash.xxh3_64_hexdigest(line).encode() + b" " + line
+    return xxhash.xxh3_64_hexdigest(line[:-1]).encode() + b" " + line
 
 
+SINK: Final = "server"
+"""The name of this sink in a deployment."""
 _HEX: Final = 16
 _NEXT: Final = "next"
 """The member of a line that says which id is the next."""

@@ -66,7 +66,7 @@ class StaticGraphs:
             HeadraceError: a file cannot be read.
         """
         self._folder = folder
-        self._index = folder / "index.json"
+        self._index = folder / INDEX
         self._most_bytes = most_bytes
         self.version = 0
         self.graphs: dict[str | None, Graph] = {}
@@ -78,43 +78,18 @@ class StaticGraphs:
         self._open()
 
     def _open(self) -> None:
-        """Read the index and the files that it names.
-
-        Raises:
-            DamagedError: one of them is missing or not what was written, or is of another index.
-        """
-        files = {path.name for path in self._folder.glob(f"*{_SUFFIX}")}
-        if self._index.exists():
-            index = unsealed(self._index.read_bytes(), self._index)
-            self._removed = tuple(index.get("removed", ()))
-            for name, file, *checksum in index["graphs"]:
-                files.discard(file)
-                if name not in self.graphs:
-                    self.graphs[name] = self._read(file, *checksum)
-        unknown = sorted(files.difference(self._removed))
-        if unknown:
-            raise DamagedError(
-                f"{self._index} does not name the graph in {unknown[0]}: it is missing or an older "
-                "one; put it back from a backup, or move that file out of the folder"
-            )
+        index = _checked_index(self._folder)
+        self._removed = index.removed
+        for name, file, checksum in index.graphs:
+            if name not in self.graphs:
+                self.graphs[name] = self._read(file, checksum)
         self._sweep()
 
-    def _read(self, file: str, checksum: str | None = None) -> Graph:
+    def _read(self, file: str, checksum: str | None) -> Graph:
         path = self._folder / file
-        draft = _draft_of(path)
-        try:
-            if not path.exists() and draft.exists():  # the index was the last to be written
-                draft.replace(path)
-            data = path.read_bytes()
-        except OSError as error:
-            raise DamagedError(
-                f"{path} cannot be read ({error.strerror}), and {self._index.name} names it: "
-                "put it back from a backup"
-            ) from error
-        if checksum is not None and xxhash.xxh3_64_hexdigest(data) != checksum:
-            raise DamagedError(
-                f"{path} is damaged: its checksum is not {checksum}; put it back from a backup"
-            )
+        if not path.exists():  # the index was the last to be written
+            _draft_of(path).replace(path)
+        data = path.read_bytes()
         return Graph(tuple(read(data, Format.N_TRIPLES, options=_OPTIONS)), file, checksum)
 
     def __len__(self) -> int:
@@ -212,6 +187,59 @@ class StaticGraphs:
                 path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The graphs with their files and checksums, and the files that may be deleted."""
+
+    graphs: Sequence[tuple[str | None, str, str | None]] = ()
+    removed: tuple[str, ...] = ()
+
+
+def check_graphs(folder: Path) -> None:
+    """Check the index of static graphs and the files that it names.
+
+    Raises:
+        DamagedError: one of them is missing or not what was written, or is of another index.
+    """
+    _checked_index(folder)
+
+
+def _checked_index(folder: Path) -> _Index:
+    path = folder / INDEX
+    found = _Index()
+    if path.exists():
+        said = unsealed(path.read_bytes(), path)
+        # An older version has written no checksums.
+        graphs = [(name, file, *(rest or [None])) for name, file, *rest in said["graphs"]]
+        found = _Index(graphs, tuple(said.get("removed", ())))
+    files = {each.name for each in folder.glob(f"*{_SUFFIX}")}
+    known = {file for _, file, _ in found.graphs}
+    unknown = sorted(files.difference(known, found.removed))
+    if unknown:
+        raise DamagedError(
+            f"{path} does not name the graph in {unknown[0]}: it is missing or an older one; "
+            "put it back from a backup, or move that file out of the folder"
+        )
+    for _, file, checksum in found.graphs:
+        _check_file(folder / file, checksum)
+    return found
+
+
+def _check_file(path: Path, checksum: str | None) -> None:
+    try:
+        data = (path if path.exists() else _draft_of(path)).read_bytes()
+    except OSError as error:
+        raise DamagedError(
+            f"{path} cannot be read ({error.strerror}), and {INDEX} names it; put it back from a "
+            "backup"
+        ) from error
+    if checksum is not None and xxhash.xxh3_64_hexdigest(data) != checksum:
+        raise DamagedError(
+            f"{path} is damaged: its checksum is not {checksum}; put it back from a backup"
+        )
+
+
+INDEX: Final = "index.json"
 _SUFFIX: Final = ".nt"
 _DRAFT: Final = ".draft"
 
