@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
-from threading import Lock, Thread
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from threading import Lock
 
 import numpy as np
 import pyoxigraph as ox
+from _loopback import endpoint_process, results_of, serve_queries
 
 from headrace import Engine
 from headrace.background.config import ServiceConfig
@@ -23,73 +20,34 @@ STREAM = "http://example.org/mentions"
 USERS = 100
 MENTIONED = 9
 """How many users are mentioned in a second; windows are of four."""
-JSON = "application/sparql-results+json"
 
 
 def serve(pipe: Connection, delay: float) -> None:
-    """Answer queries until the other side hangs up; tell how many there were when asked."""
+    """Serve an endpoint that takes its time; each command returns the number of queries so far."""
     store, lock, seen = ox.Store(), Lock(), [0]
     text = "".join(f"<u:{user}> <p:followers> {user} .\n" for user in range(USERS + 1))
     # One more than there are users: of a round number of rows views ask whether it is a limit.
     store.load(text.encode(), ox.RdfFormat.TURTLE)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def answer(_path: str, query: str) -> bytes:
+        with lock:
+            seen[0] += 1
+        time.sleep(delay)
+        return results_of(store, query)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Say nothing."""
+    def count_queries(_command: object) -> int:
+        with lock:
+            return seen[0]
 
-        def do_GET(self) -> None:
-            self.answer(urlsplit(self.path).query)
-
-        def do_POST(self) -> None:
-            self.answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-        def answer(self, form: str) -> None:
-            with lock:
-                seen[0] += 1
-            time.sleep(delay)
-            found = store.query(parse_qs(form)["query"][0])
-            assert isinstance(found, ox.QuerySolutions)
-            body = found.serialize(format=ox.QueryResultsFormat.JSON) or b""
-            self.send_response(200)
-            self.send_header("Content-Type", JSON)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 64
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that gives up is what is measured."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    pipe.send(server.server_address[1])
-    try:
-        while pipe.recv() is not None:
-            with lock:
-                pipe.send(seen[0])
-    finally:
-        server.shutdown()
-        server.server_close()
+    # A client that gives up is what is measured.
+    serve_queries(pipe, answer, count_queries, is_quiet=True)
 
 
 @contextmanager
 def slow_endpoint(delay: float) -> Iterator[tuple[str, Connection]]:
-    """An endpoint in a process of its own: its address, and whom to ask for its count."""
-    context = mp.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs, delay), daemon=True)
-    process.start()
-    try:
-        yield f"http://127.0.0.1:{ours.recv()}/sparql", ours
-    finally:
-        ours.send(None)
-        process.join()
+    """Start a slow endpoint; yield its address, and the pipe that returns its count."""
+    with endpoint_process(serve, delay) as (address, pipe):
+        yield f"{address}/sparql", pipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,30 +9,26 @@ endpoint itself counts who asks how often. The true answer is known: it is the r
 from __future__ import annotations
 
 import csv
-import multiprocessing as mp
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from math import sqrt
+from math import isinf, sqrt
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import fmean, stdev
-from threading import Lock, Thread
-from typing import Any, Final, Protocol, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from threading import Lock
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
+from _loopback import endpoint_process, results_of, serve_queries
 
 from headrace import Engine, Evaluation
+from headrace.background.change_intervals import read_change_intervals
 from headrace.background.config import ServiceConfig
-from headrace.background.declared import changes_of
 
 STREAM: Final = "http://example.org/mentions"
-JSON: Final = "application/sparql-results+json"
 _SECOND: Final = 1000
 _MINUTE: Final = 60
 _FOLLOWERS: Final = ox.NamedNode("p:followers")
@@ -60,7 +56,7 @@ class Replay(Protocol):
 
 
 def serve(pipe: Connection, users: int) -> None:
-    """Answer queries until the other side hangs up; take changes from there, and tell counts."""
+    """Serve an endpoint whose data change; a command changes counts and returns request counts."""
     store, lock, seen = ox.Store(), Lock(), dict[str, int]()
 
     def put(user: int, count: int) -> None:
@@ -72,62 +68,19 @@ def serve(pipe: Connection, users: int) -> None:
     for user in range(users):
         put(user, 0)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def answer(path: str, query: str) -> bytes:
+        name = path.rsplit("/", 1)[-1]
+        with lock:
+            seen[name] = seen.get(name, 0) + 1
+            return results_of(store, query)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Say nothing."""
+    def change(counts: Sequence[tuple[int, int]]) -> dict[str, int]:
+        with lock:
+            for user, count in counts:
+                put(user, count)
+            return dict(seen)
 
-        def do_GET(self) -> None:
-            self.answer(urlsplit(self.path).query)
-
-        def do_POST(self) -> None:
-            self.answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-        def answer(self, form: str) -> None:
-            name = urlsplit(self.path).path.rsplit("/", 1)[-1]
-            with lock:
-                seen[name] = seen.get(name, 0) + 1
-                found = store.query(parse_qs(form)["query"][0])
-                assert isinstance(found, ox.QuerySolutions)
-                body = found.serialize(format=ox.QueryResultsFormat.JSON) or b""
-            self.send_response(200)
-            self.send_header("Content-Type", JSON)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 64
-
-    server = Server(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    pipe.send(server.server_address[1])
-    try:
-        while (changes := pipe.recv()) is not None:
-            with lock:
-                for user, count in changes:
-                    put(user, count)
-                pipe.send(dict(seen))
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@contextmanager
-def changing_endpoint(users: int) -> Iterator[tuple[str, Connection]]:
-    """An endpoint in a process of its own: its address, and where to send changes."""
-    context = mp.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs, users), daemon=True)
-    process.start()
-    try:
-        yield f"http://127.0.0.1:{ours.recv()}", ours
-    finally:
-        ours.send(None)
-        process.join()
+    serve_queries(pipe, answer, change)
 
 
 # -- a run ----------------------------------------------------------------------------------------
@@ -182,14 +135,18 @@ def through_the_engine(
     users = replay.intervals.size
     number = len(replay.versions) if evaluations is None else evaluations
     found = {name: Measured() for name in contracts}
-    with changing_endpoint(users) as (address, pipe), tempfile.TemporaryDirectory() as folder:
+    with endpoint_process(serve, users) as (address, pipe), tempfile.TemporaryDirectory() as folder:
         rates = Path(folder) / "rates.csv"
         with rates.open("w", newline="") as file:
             csv.writer(file).writerows(
                 [f"u:{user}", int(seconds)] for user, seconds in enumerate(replay.intervals)
             )
         config = ServiceConfig(
-            (address,), ("127.0.0.1",), fill=fill, refresh="bound", each=changes_of(rates)
+            (address,),
+            ("127.0.0.1",),
+            fill=fill,
+            refresh="bound",
+            each=read_change_intervals(rates),
         )
         engine = Engine(services=config)
         stream = engine.stream(STREAM)
@@ -276,4 +233,6 @@ class Interval:
 
     def __str__(self) -> str:
         """As a table has it."""
+        if isinf(self.half):
+            return f"{self.mean:.3f} (one seed)"
         return f"{self.mean:.3f} ± {self.half:.3f}"

@@ -30,7 +30,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import _tvs
 import polars as pl
@@ -261,15 +261,19 @@ def tunnel(sectors: int) -> World:
     return world
 
 
+FILTERED: Final = ("q1a", "q1b", "q2a", "q2b", "q3a", "q3b")
+BOUND: Final = ("q4a", "q4b", "q5a", "q5b", "q6a", "q6b")
+
+
 def cells_of_filters(world: World) -> Iterator[Cell]:
     """Figure 1: queries 1 to 3, either way round, by threshold."""
-    for name, threshold in product(("q1a", "q1b", "q2a", "q2b", "q3a", "q3b"), THRESHOLDS):
+    for name, threshold in product(FILTERED, THRESHOLDS):
         yield world, name, _tvs.query(name, threshold), threshold
 
 
 def cells_of_binds(world: World) -> Iterator[Cell]:
     """Figure 2: queries 4 to 6, either way round."""
-    for name in ("q4a", "q4b", "q5a", "q5b", "q6a", "q6b"):
+    for name in BOUND:
         yield world, name, _tvs.query(name), 0
     yield world, EARLY, _tvs.early_binds(_tvs.query("q6a")), 0
 
@@ -422,7 +426,8 @@ def main() -> None:
     options.add_argument(
         "--only", nargs="*", default=EXPERIMENTS, choices=EXPERIMENTS, help="some of them"
     )
-    options.add_argument("--queries", nargs="*", help="some of their queries")
+    names = (*FILTERED, *BOUND, EARLY, *_tvs.CARDINALITIES)
+    options.add_argument("--queries", nargs="*", choices=names, help="some of their queries")
     options.add_argument("--real", action="store_true", help="without the slow functions")
     options.add_argument("--slow", action="store_true", help="only with the slow functions")
     options.add_argument("--json", type=Path, help="where to write the figures")

@@ -166,6 +166,8 @@ def python_memory(sample: Sample) -> float:
 def show(settled: Sequence[Sample]) -> bool:
     """Print the figures of a run that has warmed up; whether memory is flat."""
     last = settled[-1]
+    if not last.elements:
+        sys.exit(f"nothing was read in {last.minute:.1f} minutes, so nothing was measured")
     minutes = last.minute - settled[0].minute
     print(f"{last.elements:,} elements in {last.minute:.1f} minutes, {last.batch} batches")
     values: dict[str, Callable[[Sample], float]] = {

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headrace import DataError, Engine, HeadraceError, SettingError
-from headrace.acceptance import MostRejected
+from headrace.acceptance import RejectionLimit
 from headrace.cli import app
-from headrace.kernel.counting import Counters
+from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import StreamState, _stream
 
 QUERY: Final = "REGISTER QUERY q AS SELECT ?a FROM STREAM <x:s> [RANGE 5s STEP 5s] { ?a <x:p> ?b }"
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
     state = _stream(dict(before))
     expected = StreamState({"": 5}, 7, 2, 1, {"a.tnq": 7}, messages=7, rejected_messages=1)
     assert state == expected
-    assert (state.counters.accepted, state.counters.on_time, state.leap) == (6, 4, None)
+    assert (state.counters.accepted, state.counters.on_time, state.jump) == (6, 4, None)
 
 
 # -- how a run ends ----------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
             "1000\n",
             [],
             0,
-            "note: <x:s> has had heartbeats and no elements: a line with a time alone",
+            "note: <x:s> has had heartbeats and no elements: a line that has only a time",
         ),
         (f"{GOOD}bad\n", [], 0, ""),
         (f"{GOOD}bad\n", ["--max-rejected", "1"], 0, ""),
@@ -153,7 +153,7 @@ def test_a_checkpoint_of_the_version_before_has_counted_elements_only() -> None:
             GOOD.replace("x:p", "x:other"),
             ["--fail-on-empty"],
             1,
-            "error: query 'q' gave no rows, and every query has to give some",
+            "error: query 'q' gave no rows, which --fail-on-empty requires",
         ),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_live_run_ends_when_too_much_is_rejected(tmp_path: Path) -> None:
     ],
 )
 def test_limits_are_exact(limit: str, counters: Counters, exceeded: bool) -> None:
-    assert MostRejected.parse(limit).is_exceeded(counters) is exceeded
+    assert RejectionLimit.parse(limit).is_exceeded(counters) is exceeded
 
 
 # -- sources -----------------------------------------------------------------------------------

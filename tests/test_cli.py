@@ -224,6 +224,33 @@ def test_query_answers_over_files(tmp_path: Path) -> None:
     assert "<http://ex/ann> <http://ex/age> 41 ." in as_graph.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELECT ?s { ?s ?p ?o FILTER(timestamp(?o) > 3) }", "timestamp() is about streams"),
+        (
+            "SELECT ?s { ?s ?p ?o SERVICE <http://e.x/> [BUDGET 3] { ?s ?q ?z } }",
+            "a SERVICE with a budget is not supported here yet",
+        ),
+    ],
+)
+def test_check_refuses_plain_queries_that_query_refuses(text: str, problem: str) -> None:
+    for command in ("check", "query"):
+        refused = headrace(command, text)
+        assert refused.exit_code == 2
+        assert problem in refused.stderr
+        assert "column" in refused.stderr
+
+
+def test_query_says_what_it_could_not_compute(tmp_path: Path) -> None:
+    path = tmp_path / "data.ttl"
+    path.write_text("<x:a> <x:p> 'b' ; <x:pattern> '(b' .")
+    text = "SELECT ?s { ?s <x:p> ?o ; <x:pattern> ?f FILTER(REGEX(?o, ?f)) }"
+    result = headrace("query", text, "--data", str(path))
+    assert result.exit_code == 0
+    assert "note: 1 pattern of REGEX could not be used; the first: " in result.stderr
+
+
 def test_query_refuses_streams_and_unknown_formats() -> None:
     stream = headrace("query", "SELECT * FROM STREAM <s> [RANGE 1s STEP 1s] { ?s ?p ?o }")
     assert stream.exit_code == 2

@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 from headrace import Engine
 from headrace.cli import app
 from headrace.diagnosis import Code, Facts, Note, NoteReporter, Severity
-from headrace.diagnosis.patterns import PatternDiagnosis
+from headrace.diagnosis.pattern_notes import PatternDiagnosis
 from headrace.diagnosis.probes import Probe
 from headrace.pipeline.deployment import open_deployment
-from headrace.pipeline.diagnosing import StaticLookup
+from headrace.pipeline.deployment_diagnosis import StaticLookup
 from headrace.pipeline.manifest import latest
 from headrace.rdf.terms import Iri
 from headrace.testing import static_quads

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.errors import DataError, QueryError, SettingError
 from headrace.inline import LateElement, RejectedElement
-from headrace.kernel.counting import Counters
+from headrace.kernel.stream_counters import Counters
 from headrace.rdf.elements import Element
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.rdf.vocabulary import XSD_DATE_TIME, XSD_INTEGER

@@ -12,6 +12,7 @@ from headrace.background.config import ServiceConfig
 from headrace.background.errors import ServiceError
 from headrace.errors import DataError, QueryError, SettingError, UnsupportedError
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import Cause
 from headrace.kernel.answer import Statements, Truth
 from headrace.kernel.budget import BudgetError
 from headrace.rdf.ids import text_id
@@ -106,6 +107,17 @@ def test_now_is_given() -> None:
     assert answer.rows == ((Literal("2031", XSD_INTEGER),),)
 
 
+def test_computed_patterns_that_cannot_be_used_are_counted() -> None:
+    store = Store()
+    store.load_text("<x:a> <x:p> 'b' ; <x:pattern> '(b', 'b(?=c)', 'b' .")
+    text = "SELECT ?f { ?s <x:p> ?o ; <x:pattern> ?f FILTER(REGEX(?o, ?f)) }"
+    assert len(table(store, text).rows) == 1
+    [failure] = store.failures
+    assert (failure.cause, failure.subject, failure.count) == (Cause.PATTERN, "REGEX", 2)
+    store.query("SELECT ?o { ?s <x:p> ?o FILTER(REGEX(?o, 'b')) }")
+    assert store.failures == (failure,)
+
+
 def test_a_product_of_all_with_all_is_refused() -> None:
     store = Store()
     store.add(
@@ -117,6 +129,24 @@ def test_a_product_of_all_with_all_is_refused() -> None:
         BudgetError, match="a join without a shared variable would make 100,000,000"
     ):
         store.query("SELECT * { ?a <x:p> ?b . ?c <x:q> ?d }")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "on"),
+    [
+        ("?a <x:p> ?m . ?m <x:p> ?b", "?m would make 64 rows"),
+        ("?a <x:p> [ <x:p> ?b ]", "what has no name in the query, such as a blank node"),
+        ("?a <x:p>/<x:p> ?b", "what has no name in the query, such as a blank node"),
+    ],
+)
+def test_a_join_that_is_too_large_is_refused_by_names_of_the_query(pattern: str, on: str) -> None:
+    store = Store(max_rows=20)
+    nodes = [Iri(f"x:{number}") for number in range(4)]
+    store.add(Quad(one, Iri("x:p"), other) for one in nodes for other in nodes)
+    with pytest.raises(BudgetError) as raised:
+        store.query(f"SELECT * {{ {pattern} }}")
+    assert f"a join on {on}" in str(raised.value)
+    assert "_:." not in str(raised.value)
 
 
 def test_a_late_query_is_given_up() -> None:

@@ -1,4 +1,4 @@
-"""Decide whether a run may be content with its input: what was read, rejected, and answered."""
+"""Acceptance of a run: errors and notes about its input, its rejections and its rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.diagnosis import Code, Note
-from headrace.errors import SettingError
-from headrace.kernel.counting import Counters, counted
-from headrace.pipeline.leaps import Leap
+from headrace.errors import SettingError, counted
+from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import Manifest
+from headrace.pipeline.time_jumps import TimeJump
 
 _FEW: Final = 100
-"""A live run judges a percentage only after so many messages of a stream."""
+"""The fewest messages of a stream by which a live run judges a percentage."""
 _SHOWN: Final = 3
 _EVERY: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class MostRejected:
-    """How much of a stream may be rejected.
+class RejectionLimit:
+    """The largest number or percentage of a stream that may be rejected.
 
     Attributes:
         most: how many messages or elements, or how many percent of them.
@@ -32,11 +32,11 @@ class MostRejected:
     is_share: bool = False
 
     @classmethod
-    def parse(cls, text: str | int) -> MostRejected:
+    def parse(cls, text: str | int) -> RejectionLimit:
         """Read what `--max-rejected` takes.
 
-        >>> MostRejected.parse("10"), MostRejected.parse("2.5%")
-        (MostRejected(most=10.0, is_share=False), MostRejected(most=2.5, is_share=True))
+        >>> RejectionLimit.parse("10"), RejectionLimit.parse("2.5%")
+        (RejectionLimit(most=10.0, is_share=False), RejectionLimit(most=2.5, is_share=True))
 
         Raises:
             SettingError: it is neither a number nor a percentage.
@@ -50,8 +50,8 @@ class MostRejected:
             most = math.nan
         if isinstance(text, bool) or not 0 <= most < math.inf or (is_share and most > _EVERY):
             raise SettingError(
-                f"expected a number or a percentage as the most that may be rejected, such as 10 "
-                f"or 5%, found {said!r}"
+                "expected a number or a percentage of rejected input, such as 10 or 5%, "
+                f"found {said!r}"
             )
         return cls(most, is_share)
 
@@ -60,7 +60,7 @@ class MostRejected:
         return f"{self.most:g}{'%' if self.is_share else ''}"
 
     def is_exceeded(self, counters: Counters) -> bool:
-        """Whether too many messages, or too many elements, were rejected."""
+        """Compare the rejected messages and elements of a stream with the limit."""
         pairs = (
             (counters.rejected_messages, counters.messages),
             (counters.rejected, counters.elements),
@@ -71,62 +71,62 @@ class MostRejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
-    """What a run has to achieve, so that it has not failed.
+class Requirements:
+    """The conditions under which a run succeeds.
 
     Attributes:
         most_rejected: how much of each stream may be rejected; as much as there is, if not given.
         rows: whether every query has to give a row, and something has to be read.
     """
 
-    most_rejected: MostRejected | None = None
+    most_rejected: RejectionLimit | None = None
     rows: bool = False
 
 
 class Acceptance:
-    """Follows the counters of a run, and says at its end what is wrong with its input."""
+    """The counters of a run, and the errors and notes about its input at the end."""
 
     def __init__(
         self,
         sources: Mapping[str, Sequence[str]],
-        demands: Demands | None = None,
+        requirements: Requirements | None = None,
         before: Manifest | None = None,
     ) -> None:
-        """Begin where an earlier run has ended.
+        """Count from the end of an earlier run.
 
         Args:
             sources: what each stream is read from.
-            demands: what has to be achieved.
+            requirements: what has to be achieved.
             before: how far the earlier run has come; what it has read does not count.
         """
         self._sources = sources
-        self._demands = demands or Demands()
+        self._requirements = requirements or Requirements()
         self._before = before
         self._counters: dict[str, Counters] = dict.fromkeys(sources, Counters())
         self._rows: dict[str, int] = {}
-        self._leaps: dict[str, Leap] = {}
+        self._jumps: dict[str, TimeJump] = {}
         self._reasons: dict[str, list[str]] = {}
 
     def begin(self, before: Manifest) -> None:
-        """Begin where an earlier run has ended."""
+        """Count from the end of an earlier run."""
         self._before = before
 
     @property
     def reasons(self) -> list[str]:
-        """The first reasons for which something was rejected."""
+        """The first reasons of rejections."""
         return [reason for every in self._reasons.values() for reason in every][:_SHOWN]
 
     # -- what happens --------------------------------------------------------------------------
 
     def take_reasons(self, rejected: Iterable[tuple[str, str]]) -> None:
-        """Take note of rejections: the stream and the reason of each."""
+        """Record the reasons of rejections, each with its stream."""
         for stream, reason in rejected:
             known = self._reasons.setdefault(stream, [])
             if len(known) < _SHOWN:
                 known.append(reason)
 
     def take_manifest(self, manifest: Manifest) -> None:
-        """Take note of how far a run has come."""
+        """Record the counters and rows of a committed batch."""
         earlier = self._before
         for iri in self._sources:
             state = manifest.streams.get(iri)
@@ -134,27 +134,27 @@ class Acceptance:
             if state is not None:
                 base = Counters() if known is None else known.counters
                 self._counters[iri] = state.counters.since(base)
-                if state.leap is not None:
-                    self._leaps[iri] = state.leap
+                if state.jump is not None:
+                    self._jumps[iri] = state.jump
         for name, query in manifest.queries.items():
             before = None if earlier is None else earlier.queries.get(name)
             counts_on = before is not None and before.digest == query.digest
             self._rows[name] = query.rows - (before.rows if before and counts_on else 0)
 
     def take_counts(self, counters: Mapping[str, Counters], rows: Mapping[str, int]) -> None:
-        """Take note of what has come of streams and queries that keep no checkpoint."""
+        """Record the counters and rows of a run without a checkpoint."""
         self._counters |= {iri: counters[iri] for iri in self._sources if iri in counters}
         self._rows |= rows
 
     # -- what is wrong -------------------------------------------------------------------------
 
-    def exceeded(self, *, ended: bool) -> Iterator[str]:
-        """Name the streams of which too much was rejected.
+    def check_limits(self, *, ended: bool) -> Iterator[str]:
+        """Yield an error for each stream whose rejections exceed the limit.
 
         Args:
             ended: whether the run has ended; before, a percentage of few messages is not judged.
         """
-        limit = self._demands.most_rejected
+        limit = self._requirements.most_rejected
         if limit is None:
             return
         for iri, counters in self._counters.items():
@@ -166,16 +166,16 @@ class Acceptance:
                 yield (
                     f"stream <{iri}>: {number:,} of "
                     f"{counted(whole, 'element' if elements else 'message')} rejected, which "
-                    f"exceeds the limit of {limit} (--max-rejected){self._because(iri)}"
+                    f"exceeds the limit of {limit} (--max-rejected){self._list_reasons(iri)}"
                 )
 
     def errors(self, notes: Iterable[Note] = ()) -> Iterator[str]:
-        """Say why a run that has ended has failed, apart from what its notes say."""
-        yield from self.all_rejected(notes)
-        yield from self.unmet()
+        """Yield the errors of a run that has ended, apart from those in its notes."""
+        yield from self.find_rejected_streams(notes)
+        yield from self.check_requirements()
 
-    def all_rejected(self, notes: Iterable[Note] = ()) -> Iterator[str]:
-        """Name the streams that were read, if nothing of any stream was accepted.
+    def find_rejected_streams(self, notes: Iterable[Note] = ()) -> Iterator[str]:
+        """Yield an error for each stream, if nothing of any stream was accepted.
 
         Args:
             notes: those of the run; a stream of which they say so is left out.
@@ -183,28 +183,28 @@ class Acceptance:
         noted = {note.stream for note in notes if note.code is Code.ALL_REJECTED}
         if self.is_all_rejected:
             rejected = filter(self._has_only_rejections, self._counters)
-            yield from (self._rejected(iri) for iri in rejected if iri not in noted)
+            yield from (self._describe_rejection(iri) for iri in rejected if iri not in noted)
 
-    def unmet(self) -> Iterator[str]:
-        """Say what the run had to achieve and has not."""
-        yield from self.exceeded(ended=True)
-        if self._demands.rows:
+    def check_requirements(self) -> Iterator[str]:
+        """Yield an error for each requirement that the run has not met."""
+        yield from self.check_limits(ended=True)
+        if self._requirements.rows:
             if not any(each.messages for each in self._counters.values()):
-                yield "nothing was read, and a run that has to give rows needs input"
+                yield "nothing was read, and --fail-on-empty requires rows"
             for name, rows in self._rows.items():
                 if not rows:
-                    yield f"query '{name}' gave no rows, and every query has to give some"
+                    yield f"query '{name}' gave no rows, which --fail-on-empty requires"
 
     def notes(self) -> Iterator[str]:
-        """Name the streams without new messages, and the elements that make others late."""
+        """Yield notes about streams without new messages and about time jumps."""
         if self._before is not None and self._before.batch >= 0:
-            yield from self._without_news()
-        for iri, leap in self._leaps.items():
-            if leap.is_alone and self._counters[iri].messages:
-                yield leap.text(iri)
+            yield from self._find_streams_without_input()
+        for iri, jump in self._jumps.items():
+            if jump.is_alone and self._counters[iri].messages:
+                yield jump.text(iri)
 
-    def _without_news(self) -> Iterator[str]:
-        """Name the streams of which a resumed run has read nothing new."""
+    def _find_streams_without_input(self) -> Iterator[str]:
+        """Yield a note for each stream of which a resumed run has read nothing new."""
         for iri, counters in self._counters.items():
             if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])
@@ -212,7 +212,7 @@ class Acceptance:
 
     @property
     def is_all_rejected(self) -> bool:
-        """Whether input was read, and none of it was accepted."""
+        """True if input was read, and none of it was accepted."""
         every = self._counters.values()
         return any(each.rejected_messages for each in every) and not any(
             each.accepted for each in every
@@ -222,13 +222,13 @@ class Acceptance:
         counters = self._counters[iri]
         return bool(counters.rejected_messages) and not counters.accepted
 
-    def _rejected(self, iri: str) -> str:
+    def _describe_rejection(self, iri: str) -> str:
         counters = self._counters[iri]
         return (
             f"nothing of stream <{iri}> was accepted: "
-            f"{counted(counters.rejected_messages, 'message')} rejected{self._because(iri)}"
+            f"{counted(counters.rejected_messages, 'message')} rejected{self._list_reasons(iri)}"
         )
 
-    def _because(self, iri: str) -> str:
+    def _list_reasons(self, iri: str) -> str:
         reasons = self._reasons.get(iri)
         return "".join(f"\n  {reason}" for reason in reasons) if reasons else ""

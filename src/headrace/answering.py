@@ -24,7 +24,7 @@ def ask(
     timeout: float | None = None,
     schemas: Sequence[tuple[str | None, Path]] = (),
 ) -> tuple[Answer, list[DataError], list[str]]:
-    """The answer to a query over some files, what of them could not be read, and notes on it."""
+    """Answer a query over files; return unreadable parts and notes too."""
     with Store(services=services, timeout=timeout) as store:
         store.check(parsed)
         for name, schema in schemas:
@@ -34,7 +34,8 @@ def ask(
             name, file = _named_graph(each)
             problems += store.load(file, name)
         found = store.answer(parsed.query, source=parsed.source)
-        return found, problems, store.schemas.notes_on(parsed.query, parsed.source)
+        notes = store.schemas.notes_on(parsed.query, parsed.source)
+        return found, problems, [*notes, *map(str, store.failures)]
 
 
 def _named_graph(text: str) -> tuple[str, Path]:

@@ -279,7 +279,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
-    from headrace.acceptance import Demands, MostRejected  # noqa: PLC0415
+    from headrace.acceptance import RejectionLimit, Requirements  # noqa: PLC0415
     from headrace.launching import RunnerKind  # noqa: PLC0415
     from headrace.options import (  # noqa: PLC0415
         named_file,
@@ -320,8 +320,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
             static_cache,
             round(static_cache_size * (1 << 30)),
             static_in_memory,
-            Demands(
-                None if max_rejected is None else MostRejected.parse(max_rejected), fail_on_empty
+            Requirements(
+                None if max_rejected is None else RejectionLimit.parse(max_rejected), fail_on_empty
             ),
         )
         shared = "-" in job.outs and sys.stdout.isatty()
@@ -496,7 +496,7 @@ def bench(
 
 
 def summary(parsed: Parsed) -> str:
-    """One line on a query that is right."""
+    """Summarize a valid query in one line."""
     from headrace.planning.explain import (  # noqa: PLC0415
         default_graph_text,
         frame_text,

@@ -1,4 +1,4 @@
-"""Check what streams are read from: when they are declared, and before they are read."""
+"""Checks of the sources of streams: when they are declared, and before they are read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def given_sources(iri: str, given: object) -> tuple[str, ...]:
         given: a source, or several in a list, a tuple, a set or an iterator.
 
     Raises:
-        SettingError: one of them is nothing that can be read.
+        SettingError: one of them cannot be read.
     """
     match given:
         case str() | os.PathLike():
@@ -63,7 +63,7 @@ def _source(iri: str, given: object, number: int) -> str:
 
 
 def _kind(value: object) -> str:
-    """What a value is, in words.
+    """Name the type of a value for an error.
 
     >>> _kind({}), _kind(1), _kind(None)
     ('a dict', 'an int', 'None')

@@ -15,14 +15,14 @@ from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
-from headrace.pipeline.beats import beat_schedule
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
+from headrace.pipeline.heartbeats import schedule_heartbeats
 from headrace.pipeline.messages import TopicSource, topic_source
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
+from headrace.pipeline.statement_counts import choose_probes
 from headrace.pipeline.streams import KAFKA, LOG, Declared, Sources
-from headrace.pipeline.tallying import probes_of
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
@@ -49,7 +49,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     tables: Tables | None = None,
     idles: Mapping[str, int] | None = None,
 ) -> Setup:
-    """What a pipeline runs.
+    """Build the setup of a pipeline from plans and sources.
 
     Args:
         deployment: where.
@@ -84,7 +84,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         live,
         partitions,
         allowed or Allowed(deployment.seed),
-        idles=_idles(plans, streams, idles or {}),
+        idles=_find_time_outs(plans, streams, idles or {}),
         sources={
             iri: [each.place for each in given if each.kind != LOG]
             for iri, given in streams.items()
@@ -92,8 +92,10 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     )
 
 
-def _idles(plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:
-    """The idle time-outs of streams: the shortest of those that are asked for."""
+def _find_time_outs(
+    plans: Sequence[Plan], streams: Iterable[str], own: Mapping[str, int]
+) -> dict[str, int]:
+    """Return the shortest idle time-out of each stream that has one."""
     found = {}
     for iri in streams:
         readers = [plan.semantics for plan in plans if Iri(iri) in plan.streams]
@@ -125,7 +127,7 @@ def _decoding(
         sources[0].rule if sources else SAID_TIME,
         shapes=wanted_shapes(plans, Iri(iri)),
         delay=min(delays, default=0),
-        probes=probes_of(plans, iri),
+        probes=choose_probes(plans, iri),
     )
 
 
@@ -147,15 +149,15 @@ def topics_of(streams: Mapping[str, Sequence[Declared]]) -> list[TopicSource]:
 def received(
     streams: Mapping[str, Sequence[Declared]], deployment: Deployment, plans: Sequence[Plan] = ()
 ) -> Iterator[tuple[Sources, list[Receiver]]]:
-    """The places that streams are read from, while what cannot be read again is received there.
+    """Receive the sources that cannot be read again, and yield the places of all sources.
 
     Args:
         streams: the sources of each stream.
         deployment: where what is received is kept.
         plans: the queries, whose windows the clock closes in streams that go by arrival.
     """
-    clocked = _clocked(streams, deployment)
-    is_due = beat_schedule(plans).is_due
+    clocked = _find_clocked(streams, deployment)
+    is_due = schedule_heartbeats(plans).is_due
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
         receivers: dict[Path, Receiver] = {}
@@ -173,8 +175,8 @@ def received(
         yield Sources(places), list(receivers.values())
 
 
-def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
-    """Where only streams that go by arrival are received."""
+def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
+    """Return the streams whose elements only have the time of their arrival."""
     received = [each for sources in streams.values() for each in sources if each.is_received]
     folders = {each: each.folder(deployment.layout.logs) for each in received}
     others = {folder for each, folder in folders.items() if each.rule != SOURCE_TIME}
@@ -185,7 +187,7 @@ def _clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) 
 def _receiver(
     source: Declared, deployment: Deployment, beats: BeatRule | None
 ) -> Iterator[Receiver]:
-    """A thread that writes what comes to a log."""
+    """Run a thread that writes received messages to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
     folder = source.folder(deployment.layout.logs)
     with IngestLog(folder) as log:
@@ -201,7 +203,7 @@ def _receiver(
             client_id = f"headrace-{deployment.id}-{folder.name}"
             receiver = MqttReceiver(source.place, log, client_id=client_id)
         if beats is not None:
-            receiver.beat_by(beats)
+            receiver.schedule_heartbeats(beats)
         receiver.start()
         try:
             yield receiver

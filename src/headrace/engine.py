@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from headrace.acceptance import Acceptance, Demands, MostRejected
+from headrace.acceptance import Acceptance, RejectionLimit, Requirements
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
 from headrace.deploying import Refreshing
@@ -31,16 +31,16 @@ from headrace.functions.table import Functions
 from headrace.inline import LOG, InlineRunner, LateElement, RejectedElement, StreamFeed
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.budget import Budget
-from headrace.kernel.counting import Counters
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.overload import check_live
 from headrace.kernel.reports import Report
 from headrace.kernel.step import Kernel, Results
+from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, RunnerKind, runner_kind
 from headrace.pipeline.deployment import open_deployment
-from headrace.pipeline.diagnosing import StaticLookup, by_query
+from headrace.pipeline.deployment_diagnosis import StaticLookup, notes_by_query
 from headrace.pipeline.parts import Allowed
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
@@ -133,7 +133,7 @@ class Engine:
         idle: str | None = None,
         source: Given = (),
     ) -> Stream:
-        """A stream by its IRI, declared if it is new.
+        """Return a stream by its IRI; declare it if it is new.
 
         Args:
             iri: its name.
@@ -145,7 +145,7 @@ class Engine:
 
         Raises:
             SettingError: it is no IRI, or is declared otherwise already, or cannot be idle here, or
-                its source is nothing that can be read.
+                its source cannot be read.
         """
         iri = name_of(iri)
         sources = given_sources(iri, source)
@@ -223,7 +223,7 @@ class Engine:
         return query
 
     def remove(self, name: str) -> None:
-        """Take a query out, after what has come so far: it reports no more.
+        """Remove a query after its pending elements are evaluated.
 
         Raises:
             SettingError: there is none of that name, or another one reads what it makes.
@@ -285,7 +285,7 @@ class Engine:
         return self._runner
 
     def plans(self) -> list[Plan]:
-        """The plans of its queries.
+        """Return the plans of its queries.
 
         Raises:
             SettingError: they do not fit together, or one reads a stream that is not declared.
@@ -296,7 +296,7 @@ class Engine:
         return plans
 
     def feed(self, iri: str) -> StreamFeed:
-        """The way into a stream."""
+        """Return the way into a stream."""
         if self._ended:
             raise SettingError("the input has ended with finish(); start again with a new Engine")
         runner = self.runner
@@ -323,7 +323,7 @@ class Engine:
         return self.entailing.with_entailed_statements(self.static.statements)
 
     def start(self) -> None:
-        """Make ready to run, and refuse a query that reads a stream which nobody has declared.
+        """Prepare the run, and refuse a query that reads an undeclared stream.
 
         Raises:
             SettingError: a stream is not declared, or a source of one cannot be read.
@@ -365,20 +365,20 @@ class Engine:
         """
         if not any(stream.sources for stream in self._streams.values()):
             raise SettingError("no stream has a source to run from: stream(IRI, source='cars.tnq')")
-        most = None if max_rejected is None else MostRejected.parse(max_rejected)
-        demands, say = Demands(most, fail_on_empty), progress or (lambda _text: None)
+        most = None if max_rejected is None else RejectionLimit.parse(max_rejected)
+        requirements, say = Requirements(most, fail_on_empty), progress or (lambda _text: None)
         if runner is not None or self.checkpoint is not None:
             kind = runner_kind(runner or RunnerKind.INLINE)
             launch = Launch(kind, master, interval=None if once else INTERVAL)
-            self._run_deployed(launch, partitions, say, demands)
+            self._run_deployed(launch, partitions, say, requirements)
             return
         if not once:
             raise SettingError(
                 "a run that goes on needs a runner: run(once=False, runner='inline'), or 'spark'"
             )
-        self._run_files(say, demands)
+        self._run_files(say, requirements)
 
-    def _run_files(self, progress: Callable[[str], None], demands: Demands) -> None:
+    def _run_files(self, progress: Callable[[str], None], requirements: Requirements) -> None:
         """Run over files in this process, and keep nothing."""
         files = files_by_stream(self._streams.values())
         self.start()
@@ -392,13 +392,17 @@ class Engine:
         self.finish()
         came = {iri: counters.since(before[iri]) for iri, counters in self.counters.items()}
         rows = {name: self._emitted[name] for name in self._queries}
-        acceptance = Acceptance({iri: self._streams[iri].sources for iri in files}, demands)
+        acceptance = Acceptance({iri: self._streams[iri].sources for iri in files}, requirements)
         acceptance.take_reasons((each.stream, each.reason) for each in self.rejected[known:])
         acceptance.take_counts(came, rows)
         conclude(acceptance, self.notes)
 
     def _run_deployed(
-        self, launch: Launch, partitions: int, progress: Callable[[str], None], demands: Demands
+        self,
+        launch: Launch,
+        partitions: int,
+        progress: Callable[[str], None],
+        requirements: Requirements,
     ) -> None:
         """Run with what is kept in a checkpoint, which is a temporary one if there is none."""
         streams = self._streams.values()
@@ -419,7 +423,7 @@ class Engine:
             partitions,
             {each.iri: each.idle for each in streams if each.idle},
         )
-        acceptance = Acceptance({each.iri: each.sources for each in streams}, demands)
+        acceptance = Acceptance({each.iri: each.sources for each in streams}, requirements)
         keeping_up = plans if self.live else ()
         follower = RunFollower(self._queries, keeping_up, self.alerts, acceptance, progress)
         self._followed = follower
@@ -497,14 +501,14 @@ class Engine:
 
     @property
     def counters(self) -> Mapping[str, Counters]:
-        """How many messages and elements of each stream have come, and what became of them."""
+        """The messages and elements of each stream, counted by what became of them."""
         came = {} if self._followed is None else self._followed.counters
         pushed = {} if self._runner is None else self._runner.counters()
         return {**dict.fromkeys(self._streams, Counters()), **pushed, **came}
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Why queries give no rows, and what else should be known about the run so far."""
+        """The notes on queries without rows, and on streams, so far."""
         if self._followed is not None:
             return self._followed.notes
         streams, queries = self.runner.facts()
@@ -517,7 +521,7 @@ class Engine:
         return (*found, *value_notes(self.runner.kernel.value_failures()))
 
     def _notes_of(self, name: str) -> Sequence[Note]:
-        return by_query(self.notes, [self._plan(self._queries[name])]).get(name, ())
+        return notes_by_query(self.notes, [self._plan(self._queries[name])]).get(name, ())
 
     @property
     def late(self) -> list[LateElement]:

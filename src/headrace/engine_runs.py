@@ -1,4 +1,4 @@
-"""Follow a run of an engine from the sources of its streams, and conclude it."""
+"""Runs of an engine over the sources of its streams."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from headrace.diagnosis import Note, Severity
 from headrace.errors import DataError, SettingError
 from headrace.inline import LOG
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Paces
+from headrace.kernel.stream_counters import Counters
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
@@ -34,12 +34,12 @@ from headrace.stream import Stream
 
 
 def declared_sources(streams: Iterable[Stream]) -> dict[str, list[Declared]]:
-    """The sources of streams; those of a stream that only takes pushes are none."""
+    """Return the sources of each stream; none for one that only takes pushes."""
     return {stream.iri: list(map(declared, stream.sources)) for stream in streams}
 
 
 def files_by_stream(streams: Iterable[Stream]) -> dict[str, list[Path]]:
-    """The files of each stream that has a source.
+    """List the files of each stream that has a source.
 
     Raises:
         SettingError: a source is none of files, or cannot be read.
@@ -52,17 +52,17 @@ def files_by_stream(streams: Iterable[Stream]) -> dict[str, list[Path]]:
 def check_deployable(
     launch: Launch, streams: Iterable[Stream], live: bool, pushed: bool
 ) -> dict[str, list[Declared]]:
-    """Refuse a run that is kept in a checkpoint and cannot be; else what it reads.
+    """Refuse sources that a run with a checkpoint cannot read; return them otherwise.
 
     Raises:
         SettingError: naming the stream, or what to say instead.
     """
     streams = list(streams)
     if pushed:
-        raise SettingError("elements were pushed, and this run reads from sources: do either")
+        raise SettingError("elements were pushed, and this run reads from sources: do one of both")
     if live is (launch.interval is None):
         raise SettingError(
-            "Engine(live=True) is for a run that goes on, run(once=False), and for no other"
+            "Engine(live=True) needs run(once=False), and run(once=False) needs Engine(live=True)"
         )
     sources = declared_sources(streams)
     inline = launch.runner is RunnerKind.INLINE
@@ -71,7 +71,7 @@ def check_deployable(
 
 
 class RunFollower:
-    """Follows the batches of a run: queries that stop, contracts, pace, and what is rejected."""
+    """Observes the batches of a run: failures, contracts, pace and rejections."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class RunFollower:
         acceptance: Acceptance,
         progress: Callable[[str], None],
     ) -> None:
-        """Begin before the first batch.
+        """Observe no batch yet.
 
         Args:
             queries: by their names.
@@ -101,7 +101,7 @@ class RunFollower:
         self.notes: Sequence[Note] = ()
 
     def begin(self, runner: Runner) -> None:
-        """Take note of the runner that works on the batches from now on."""
+        """Remember the runner of the following batches."""
         self.runner = runner
 
     @property
@@ -111,7 +111,7 @@ class RunFollower:
         return {iri: state.counters for iri, state in streams.items()}
 
     def __call__(self, manifest: Manifest, told: Told) -> None:
-        """Take note of a batch."""
+        """Record a batch."""
         self._alerts.hear(told.contracts)
         errors = {name: state.failure for name, state in manifest.queries.items()}
         note_problems(self._queries, errors, told.failures)
@@ -123,14 +123,14 @@ class RunFollower:
         if self.runner is not None:  # else it is a batch of an earlier run
             self.acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
             self.acceptance.take_manifest(manifest)
-            if self._plans and any(self.acceptance.exceeded(ended=False)):
+            if self._plans and any(self.acceptance.check_limits(ended=False)):
                 # Not here: the runner waits for the batch that has just called.
                 threading.Thread(target=self.runner.stop, daemon=True).start()
 
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """What an engine brings to a run that is kept in a checkpoint.
+    """The parts of an engine that a run with a checkpoint needs.
 
     Attributes:
         plans: its queries.
@@ -196,7 +196,7 @@ def run_deployed(
 
 
 def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
-    """Report a run that has ended.
+    """Report the notes and errors of a run that has ended.
 
     Args:
         acceptance: what was read and rejected, and what the run had to achieve.
@@ -206,15 +206,15 @@ def conclude(acceptance: Acceptance, notes: Sequence[Note]) -> None:
         DataError: the run has not achieved what it had to.
     """
     noted = [note.text for note in notes if note.severity is not Severity.INFO]
-    for text in (*noted, *acceptance.all_rejected(notes), *acceptance.notes()):
+    for text in (*noted, *acceptance.find_rejected_streams(notes), *acceptance.notes()):
         LOG.warning(text)
-    problems = list(acceptance.unmet())
+    problems = list(acceptance.check_requirements())
     if problems:
         raise DataError("\n".join(problems))
 
 
 def check_read(streams: Iterable[Stream], came: Mapping[str, Counters], called: str) -> None:
-    """Refuse to evaluate while a source is neither read by a run nor replaced by pushes.
+    """Refuse to evaluate if a source has neither been read nor replaced by pushes.
 
     Raises:
         SettingError: naming the stream and its source.

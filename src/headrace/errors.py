@@ -232,3 +232,12 @@ def listing(names: Iterable[str], last: str = "or") -> str:
     """
     *head, tail = list(names)
     return f"{', '.join(head)} {last} {tail}" if head else tail
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> counted(1, "element"), counted(2_000, "element")
+    ('1 element', '2,000 elements')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -43,7 +43,7 @@ class Over:
     known: KnownPredicates | None = None
 
     def predicates(self) -> KnownPredicates | None:
-        """Which predicates occur in static data and in streams, if that is known.
+        """Find the predicates that occur in static data and in streams.
 
         Raises:
             HeadraceError: something cannot be read.
@@ -55,7 +55,7 @@ class Over:
         return known_predicates(self.streams, self.static, under_schema=bool(self.schemas))
 
     def run(self, parsed: Parsed) -> Run | None:
-        """What is seen of a query over it, if there is something to look at."""
+        """Observe a query over the data; None if there are none."""
         if not self.streams and not self.static:
             known = self.known
             pattern = parsed.query.pattern if known is None else optimised(parsed.query, known)
@@ -85,7 +85,7 @@ NOTHING: Final = Over()
 
 
 def explained(parsed: Parsed, form: str, graph: str | None, over: Over = NOTHING) -> str:
-    """A query in one of the forms `text`, `json`, `mermaid` and `svg`.
+    """Explain a query in one of the forms `text`, `json`, `mermaid` and `svg`.
 
     The last two show a graph, that of the operators if none is named; text does if one is named.
     Where there is something to run it over, text and JSON have what was seen of it.
@@ -138,7 +138,7 @@ _NETWORKS: Final = {"network": "full", "reduced": "reduced"}
 
 
 def _networks(parsed: Parsed, schema: Schema | None) -> dict[str, Network]:
-    """The network of a query's schema, and what its patterns need of it."""
+    """Return the network of a query's schema, and what its patterns need of it."""
     if schema is None:
         return {}
     asked = asked_by(optimised(parsed.query), parsed.query.form)

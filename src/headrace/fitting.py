@@ -134,7 +134,7 @@ def names(iris: Iterable[str]) -> str:
 
 
 def check_readers(plans: Sequence[Plan]) -> None:
-    """Refuse queries that want one stream taken in in different ways.
+    """Refuse queries that read one stream with different settings.
 
     Raises:
         SettingError: naming the two, and the setting.

@@ -24,21 +24,21 @@ from headrace.kernel.columns import (
     STATEMENT,
     TIME,
 )
-from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import stated, with_entailed
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
-from headrace.kernel.idleness import Part, moved_on
+from headrace.kernel.idleness import Part, advance_idle_parts
 from headrace.kernel.overload import Paces
 from headrace.kernel.progress import Progress
 from headrace.kernel.schedule import JumpError
 from headrace.kernel.standing import Standing
 from headrace.kernel.step import Arrivals, Kernel, Placed, Results
-from headrace.pipeline.diagnosing import query_facts
-from headrace.pipeline.leaps import Leap, follow_leap, line_of, named
+from headrace.kernel.stream_counters import Counters, counters_of
+from headrace.pipeline.deployment_diagnosis import query_facts
 from headrace.pipeline.manifest import QueryState
-from headrace.pipeline.tallying import StatementCounter, probes_of
+from headrace.pipeline.statement_counts import StatementCounter, choose_probes
+from headrace.pipeline.time_jumps import TimeJump, find_line, follow_time_jump, name_elements
 from headrace.pipeline.timing import Stopwatch
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
@@ -104,11 +104,11 @@ class _Came:
     of: tuple[Place, bytes, Format] | None
 
     def where(self, place: int) -> str:
-        """Where an element stands, by its place among them."""
+        """Describe the place of an element by its number."""
         if self.of is None:
             return f"message {self.first + place:,}"
         at, data, form = self.of
-        line = line_of(data, form, int(self.times[place]))
+        line = find_line(data, form, int(self.times[place]))
         if line is not None:
             return f"{at.name}, line {line + at.line - 1:,}"
         return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"
@@ -135,7 +135,7 @@ class StreamFeed:
         counters: how many messages and elements have come, and what became of them.
         least: the least event time so far.
         reason: why the first rejected element was rejected.
-        leap: the element that is far ahead of those before it, in a replay.
+        jump: the element that is far ahead of those before it, in a replay.
     """
 
     stream: Iri
@@ -157,7 +157,7 @@ class StreamFeed:
     least: int | None = None
     reason: str | None = None
     pending: list[pl.DataFrame] = field(default_factory=list)
-    leap: Leap | None = None
+    jump: TimeJump | None = None
     _came: list[_Came] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -170,7 +170,7 @@ class StreamFeed:
 
     @property
     def elements(self) -> int:
-        """How many elements have come."""
+        """The number of elements so far."""
         return self.counters.elements
 
     @property
@@ -208,7 +208,7 @@ class StreamFeed:
         self.counters += Counters(elements=not beat, messages=1, heartbeats=beat)
 
     def _refuse_pushed(self, element: Element, reason: str) -> None:
-        """Take note of a message that is one element, or a heartbeat, and cannot be taken."""
+        """Count a message of one element, or a heartbeat, as rejected."""
         number = int(not element.is_heartbeat)
         self.counters += Counters(number, 0, number, 1, 0, 1)
         self.refuse(element, reason)
@@ -305,18 +305,18 @@ class StreamFeed:
         taken: Flags | None = None,
         of: tuple[Place, bytes, Format] | None = None,
     ) -> None:
-        """Remember the times of a replay until it is known which of the elements are late."""
+        """Remember the times of a replay until its late elements are known."""
         if self.clock is None:
             places = np.arange(times.size) if taken is None else np.flatnonzero(taken)
             number = self.counters.messages - self.counters.rejected_messages + 1
             self._came.append(_Came(places + position, times[places], self.high, number, of))
 
     def judge_times(self, late: Times) -> None:
-        """Look for an element that is far ahead, once it is known at which positions are late."""
+        """Search for a time jump, once the late positions are known."""
         came, self._came = self._came, []
         for each in came:
             flags = np.isin(each.positions, late)
-            self.leap = follow_leap(self.leap, each.times, each.before, flags, each.where)
+            self.jump = follow_time_jump(self.jump, each.times, each.before, flags, each.where)
 
     def refuse(self, element: Element | None, reason: str) -> None:
         """Report an element that cannot be taken; none if it cannot even be read."""
@@ -351,7 +351,7 @@ class StreamFeed:
     # -- what goes on ----------------------------------------------------------------------
 
     def arrivals(self, tables: Tables | None = None) -> Arrivals:
-        """What has come since the last step, with what follows from it by some tables."""
+        """Return the elements since the last step, with what some tables entail from them."""
         pending, self.pending = self.pending, []
         statements = pl.concat(pending) if pending else ARRIVALS.to_frame()
         if tables is None:
@@ -362,7 +362,7 @@ class StreamFeed:
         return Arrivals(statements, self.high, elements)
 
     def facts(self) -> StreamFacts:
-        """What is known about the stream, for notes."""
+        """Collect the facts about the stream for notes."""
         tally = replace(self.counter.tally, least=self.least)
         counts = self.counters
         came = counts.elements, counts.late, counts.rejected
@@ -406,7 +406,7 @@ class InlineRunner:
         self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
 
     def feed(self, stream: Iri) -> StreamFeed:
-        """The way into a stream; what its queries declare decides what it takes."""
+        """Return the way into a stream; what its queries declare decides what it takes."""
         if stream not in self.feeds:
             plans = [query.plan for query in self.kernel.queries]
             readers = [plan.semantics for plan in plans if stream in plan.streams]
@@ -422,7 +422,7 @@ class InlineRunner:
                 self.clock,
                 min((each for each in idles if each is not None), default=None),
             )
-            self.feeds[stream].counter.watch(probes_of(plans, stream.value))
+            self.feeds[stream].counter.watch(choose_probes(plans, stream.value))
         return self.feeds[stream]
 
     def register(self, plan: Plan) -> None:
@@ -440,10 +440,10 @@ class InlineRunner:
         """Count what notes about the queries may need."""
         plans = [plan for query in self.kernel.queries for plan in query.plans]
         for stream, feed in self.feeds.items():
-            feed.counter.watch(probes_of(plans, stream.value))
+            feed.counter.watch(choose_probes(plans, stream.value))
 
     def facts(self) -> tuple[dict[str, StreamFacts], list[QueryFacts]]:
-        """What is known about the streams and the queries, for notes."""
+        """Collect the facts about the streams and the queries for notes."""
         streams = {stream.value: feed.facts() for stream, feed in self.feeds.items()}
         queries = [
             query_facts(Needs(plan), self._state(query, plan))
@@ -499,7 +499,7 @@ class InlineRunner:
         """Evaluate what is due."""
         self._pass_over_idle()
         with self.watch.stage("kernel"):
-            results = self._stepped(self.kernel.step)
+            results = self._take_step(self.kernel.step)
         self.kernel.keep_pace(self.watch.lap())
         if self._owes:
             self.kernel.forget()
@@ -527,7 +527,7 @@ class InlineRunner:
         return {stream: feed.arrivals(tables) for stream, feed in self.feeds.items()}
 
     def _pass_over_idle(self) -> None:
-        """Let time go on in streams that go by arrival, and in those that are silent for long."""
+        """Advance streams that go by arrival, and idle ones."""
         if self.clock is None:
             return
         now = self.clock()
@@ -541,13 +541,13 @@ class InlineRunner:
             for plan in query.plans
             if query.failure is None
         ]
-        for part, reached in moved_on(list(parts), standings).items():
+        for part, reached in advance_idle_parts(list(parts), standings).items():
             feed = parts[part]
             feed.high = feed.moved = reached
             feed.moved_at = now
 
     def _part(self, feed: StreamFeed, now: int) -> Part:
-        """A stream and how long nothing has come of it."""
+        """Describe the silence of a stream."""
         heard = self._began if feed.heard is None else feed.heard
         assert heard is not None, "it has a clock"
         silent = feed.idle is not None and now - heard >= feed.idle and not feed.waits()
@@ -556,23 +556,23 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        results = self._stepped(self.kernel.finish)
-        for stream, leap in self.leaps().items():
-            if leap.is_alone:
-                LOG.warning(leap.text(stream))
+        results = self._take_step(self.kernel.finish)
+        for stream, jump in self.jumps().items():
+            if jump.is_alone:
+                LOG.warning(jump.text(stream))
         return results
 
-    def _stepped(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
+    def _take_step(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
         first = self.kernel.position + 1
         try:
             return self._noted(step(self._batch()), first)
         except JumpError as error:
             self._judge({}, 0)
-            raise named(error, self.leaps()) from None
+            raise name_elements(error, self.jumps()) from None
 
-    def leaps(self) -> dict[str, Leap]:
-        """The element of each stream that is far ahead of those before it."""
-        return {iri.value: each.leap for iri, each in self.feeds.items() if each.leap is not None}
+    def jumps(self) -> dict[str, TimeJump]:
+        """Return the element of each stream that is far ahead of those before it."""
+        return {iri.value: each.jump for iri, each in self.feeds.items() if each.jump is not None}
 
     def _judge(self, late: Mapping[Iri, Times], first: int) -> None:
         none = np.empty(0, np.int64)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from headrace.deploying import received, topics_of, watching
 from headrace.errors import SettingError, listing
-from headrace.pipeline.absent import reporting_absent
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.local import LocalRunner
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.messages import TopicSource
+from headrace.pipeline.missing_sources import report_missing_sources
 from headrace.pipeline.static import StaticPiece
 from headrace.pipeline.static_parts import Tasks
 from headrace.pipeline.stopping import stopping
@@ -113,7 +113,7 @@ def work(
         runner = stack.enter_context(_launched(launch, batches, places, topics_of(sources), phase))
         ready(runner)
         if launch.interval is not None:
-            stack.enter_context(reporting_absent(sources, note))
+            stack.enter_context(report_missing_sources(sources, note))
         with stopping(runner, note) as stopped, watching(receivers, runner.stop, note):
             last = runner.run()
         batches.settle()

@@ -13,13 +13,12 @@ from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.kernel.columns import PREDICATE
 from headrace.kernel.routes import route_lines
-from headrace.options import named_file, streams_of
+from headrace.options import named_file, push_files, streams_of
 from headrace.planning.estimates import Counts
 from headrace.planning.explain import Run, Seen
 from headrace.rdf.terms import Iri
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.sources import KnownPredicates
-from headrace.sources import files_named, interleaved
 from headrace.store import Store
 
 _MOST_SEEN: Final = 100_000
@@ -86,18 +85,9 @@ def known_predicates(
         HeadraceError: something cannot be read.
     """
     engine = _made((), static, {})
-    given = streams_of(list(streams))
-    for iri in given:
-        engine.stream(iri)
-    files = {
-        iri: [path for source in sources for path in files_named(source)]
-        for iri, sources in given.items()
-    }
-    feeds = {iri: engine.feed(iri) for iri in files}
     ids: set[int] = set()
     seen = 0
-    for feed, piece in interleaved(files, feeds):
-        piece.push(engine.runner, feed)
+    for feed in push_files(engine, streams):
         while feed.pending:
             predicates = feed.pending.pop(0)[PREDICATE]
             seen += len(predicates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from headrace.errors import QueryError, SettingError
 
 if TYPE_CHECKING:
     from headrace.background.config import ServiceConfig
+    from headrace.engine import Engine
+    from headrace.inline import StreamFeed
     from headrace.schemas import Schemas
 
 
@@ -47,6 +50,28 @@ def named_file(text: str) -> tuple[str | None, Path]:
     return name.removeprefix("<").removesuffix(">"), Path(file)
 
 
+def push_files(engine: Engine, streams: Sequence[str]) -> Iterator[StreamFeed]:
+    """Push the files of streams to an engine piece by piece, and yield the feed of each piece.
+
+    Args:
+        engine: declares the streams.
+        streams: as the option `--stream` has them.
+    """
+    from headrace.sources import files_named, interleaved  # noqa: PLC0415 - it takes time to load
+
+    given = streams_of(list(streams))
+    for iri in given:
+        engine.stream(iri)
+    files = {
+        iri: [path for source in sources for path in files_named(source)]
+        for iri, sources in given.items()
+    }
+    feeds = {iri: engine.feed(iri) for iri in files}
+    for feed, piece in interleaved(files, feeds):
+        piece.push(engine.runner, feed)
+        yield feed
+
+
 def services_of(
     allow: list[str] | None,
     private: list[str] | None,
@@ -55,15 +80,15 @@ def services_of(
     changes_by: str | None = None,
 ) -> ServiceConfig:
     """Configure which endpoints SERVICE may ask, and what is declared of them."""
+    from headrace.background.change_intervals import read_change_intervals  # noqa: PLC0415 - likewise
     from headrace.background.config import ServiceConfig  # noqa: PLC0415 - it takes time to load
-    from headrace.background.declared import changes_of  # noqa: PLC0415 - likewise
     from headrace.background.descriptions import described  # noqa: PLC0415 - likewise
 
     return ServiceConfig(
         allow=tuple(allow or ()),
         private=tuple(private or ()),
         described=described(*(descriptions or ())),
-        each=changes_of(*(changes or ())),
+        each=read_change_intervals(*(changes or ())),
         changes_by=changes_by,
     )
 
@@ -75,23 +100,26 @@ def check_planned(parsed: Parsed) -> None:
         QueryError: it asks for something that is not supported, at a place that is said.
         SettingError: its settings do not go together with it.
     """
-    from headrace.functions.checking import raise_certain  # noqa: PLC0415 - it takes time to load
+    from headrace.functions.call_checks import refuse_certain_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
+    from headrace.planning.plain import check_plain  # noqa: PLC0415
     from headrace.planning.plan import make_plan  # noqa: PLC0415
 
-    raise_certain(parsed.query.pattern, Functions(), parsed.source)
+    refuse_certain_problems(parsed.query.pattern, Functions(), parsed.source)
     if parsed.query.is_continuous:
         make_plan(parsed.query, source=parsed.source)
+    else:
+        check_plain(parsed.query, parsed.source)
 
 
 def calls_in_vain(parsed: Parsed) -> list[QueryError]:
-    """What a query calls that nobody has defined, though a program may before it runs it."""
-    from headrace.functions.checking import call_problems  # noqa: PLC0415 - it takes time to load
+    """Describe calls of functions that are not defined, though a program may define them."""
+    from headrace.functions.call_checks import find_call_problems  # noqa: PLC0415 - it takes time to load
     from headrace.functions.table import Functions  # noqa: PLC0415
 
     return [
         problem.error(parsed.source)
-        for problem in call_problems(parsed.query.pattern, Functions())
+        for problem in find_call_problems(parsed.query.pattern, Functions())
         if not problem.certain
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 
 from headrace.diagnosis import Note
 from headrace.dialects import Parsed
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.planning.plan import Plan
 from headrace.results.evaluations import Evaluation
 from headrace.rewrite.sources import KnownPredicates
@@ -47,7 +47,7 @@ class Query:
         self._known: KnownPredicates | None = None
 
     def expects(self, known: KnownPredicates, runs: bool) -> KnownPredicates:
-        """Say what its plan expects of static data; once it runs, that stays as it was then."""
+        """Declare which predicates of static data its plan expects; ignored once it runs."""
         expected = self._known or known
         if runs:
             self._known = expected
@@ -66,7 +66,7 @@ class Query:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Why it gives no rows, and what else should be known about it and its streams."""
+        """The notes on the query and its streams."""
         return self._notes(self.name)
 
     def on_result(self, callback: Callable[[Evaluation], None]) -> Query:
@@ -108,7 +108,7 @@ def note_problems(
     errors: Mapping[str, str | None],
     failures: Mapping[str, Sequence[ValueFailure]],
 ) -> None:
-    """Keep with each query why it has stopped, and what its expressions could not compute."""
+    """Store the errors and value failures of queries with them."""
     for name in errors.keys() & queries.keys():
         queries[name].error = errors[name]
     for name in failures.keys() & queries.keys():

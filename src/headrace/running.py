@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from headrace.acceptance import Acceptance, Demands
+from headrace.acceptance import Acceptance, Requirements
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import check_sources
 from headrace.deploying import setup_of
 from headrace.diagnosis import Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, InternalError, SettingError
+from headrace.errors import HeadraceError, InternalError, SettingError, counted
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.counting import Counters, counted
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
+from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
@@ -35,7 +35,7 @@ from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Watch, figures_of, measuring
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
-from headrace.pipeline.predicates import sampled_predicates
+from headrace.pipeline.predicate_sample import sample_predicates
 from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
@@ -74,7 +74,7 @@ class Job:
             given.
         static_bytes: how much of it.
         static_in_memory: static tables of more rows than these are looked up on disk.
-        demands: what the run has to achieve, so that it has not failed.
+        requirements: what the run has to achieve, so that it has not failed.
     """
 
     queries: Sequence[Parsed]
@@ -98,7 +98,7 @@ class Job:
     static_cache: Path | None = None
     static_bytes: int = MOST_BYTES
     static_in_memory: int = MOST_IN_MEMORY
-    demands: Demands = field(default_factory=Demands)
+    requirements: Requirements = field(default_factory=Requirements)
 
     def cache(self, own: Path) -> Cache:
         """Where static data are kept, if not in a folder of the run's own."""
@@ -141,7 +141,7 @@ class Outcome:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a query has stopped, or the run has not achieved what it had to."""
+        """True if a query has stopped, or the run has not met its requirements."""
         return bool(self.stopped or self.errors) or self.is_all_rejected
 
 
@@ -200,7 +200,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         around = _Around(engine, static, voice.note)
         setup = _setup(job, engine, deployment, around, voice, stack)
         batches = Batches(deployment, setup, hearing)
-        hearing.acceptance = acceptance = Acceptance(job.streams, job.demands, batches.last())
+        hearing.acceptance = acceptance = Acceptance(job.streams, job.requirements, batches.last())
         for note in (*engine.static.schemas.notes, *batches.notes):
             voice.note(note)
 
@@ -262,7 +262,7 @@ class _Hearing:
         """End a live run of which too much is rejected."""
         acceptance.take_reasons(told.rejected.select("stream", "reason").iter_rows())
         acceptance.take_manifest(manifest)
-        if self.stop is not None and any(acceptance.exceeded(ended=False)):
+        if self.stop is not None and any(acceptance.check_limits(ended=False)):
             # Not here: the runner waits for the batch that has just called.
             threading.Thread(target=self.stop, name="end the run", daemon=True).start()
 
@@ -305,7 +305,7 @@ def _explained(job: Job) -> Iterator[None]:
 
 
 def prepared(job: Job, seed: int = 0) -> Engine:
-    """An engine with all that a job declares: whatever is wrong with it is said here.
+    """Build the engine of a job, and refuse whatever is wrong with it.
 
     Raises:
         HeadraceError: a query, an option or a file is wrong.
@@ -318,7 +318,7 @@ def prepared(job: Job, seed: int = 0) -> Engine:
         seed=seed,
     )
     if job.static:
-        engine.static.expect(sampled_predicates(job.static))
+        engine.static.expect(sample_predicates(job.static))
     queries = (parsed.query for parsed in job.queries)
     engine.static.schemas.declare(job.schemas, job.static, queries)
     for iri in job.streams:
@@ -376,7 +376,7 @@ class _Around:
 
 
 def notes(job: Job) -> Iterator[str]:
-    """What the texts of queries say that is not wrong, but almost never meant."""
+    """Find texts in queries that are valid and almost never meant."""
     for parsed in job.queries:
         yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
 
@@ -469,7 +469,7 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
 
 
 def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[str]:
-    """What is said at the end of a run; of the notes only errors, if it is to be quiet."""
+    """Write the summary of a run; of the notes only errors if it is quiet."""
     if not outcome.ended:
         yield "stopped; the same command goes on" if job.checkpoint else "stopped"
     failed = f", {outcome.failed:,} of them failed" if outcome.failed else ""

@@ -19,11 +19,11 @@ from headrace.planning.entailing import asked_by
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri, Quad
 from headrace.reasoning.effects import effects_of
-from headrace.reasoning.ignored import note_of
 from headrace.reasoning.reading import read_schema
 from headrace.reasoning.reduction import Asked
 from headrace.reasoning.schema import Schema, schema_of
 from headrace.reasoning.tables import Tables, compiled
+from headrace.reasoning.unsupported_axioms import note_of
 
 _LOG: Final = logging.getLogger("headrace")
 
@@ -65,7 +65,7 @@ class Schemas:
 
     @property
     def notes(self) -> list[str]:
-        """The axioms of each declared schema from which nothing follows, one note for each."""
+        """The notes on the unsupported axioms of each declared schema."""
         declared = [(None, self._unnamed), *self._named.items()]
         return [
             text
@@ -74,7 +74,7 @@ class Schemas:
         ]
 
     def notes_on(self, query: Query, source: Source | None = None) -> list[str]:
-        """The same of the schema that a query reads its data under.
+        """Return the notes on the unsupported axioms of the schema of a query.
 
         Raises:
             QueryError: it names a schema that is not declared.

@@ -30,7 +30,7 @@ class FilePart:
 
 
 def files_named(source: str) -> list[Path]:
-    """The files that a source names.
+    """List the files that a source names.
 
     Raises:
         SettingError: it is none of files, or there are none.

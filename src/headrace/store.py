@@ -11,10 +11,9 @@ from typing import Final, Self
 
 import polars as pl
 
-from headrace.algebra.expressions import Timestamp
-from headrace.algebra.operators import Service, Temporal
+from headrace.algebra.operators import Service
 from headrace.algebra.query import Query
-from headrace.algebra.walk import everywhere, expressions, parts
+from headrace.algebra.walk import everywhere
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import RefusedError, ServiceError
@@ -23,9 +22,11 @@ from headrace.background.services import Services
 from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
 from headrace.errors import DataError, QueryError, SettingError, Source, UnsupportedError
-from headrace.functions.checking import call_problems
+from headrace.functions.call_checks import find_call_problems
+from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import FailuresByQuery, ValueFailure
 from headrace.kernel.answer import Answer, answer
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import GRAPH, PREDICATE, QUADS, STATEMENT
@@ -37,6 +38,7 @@ from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
 from headrace.pipeline.static import StaticData
 from headrace.planning.entailing import asked_by
+from headrace.planning.plain import check_plain
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_media_type, format_of_path
 from headrace.rdf.options import FILE_LIMITS, OnError, ReadOptions
@@ -53,6 +55,8 @@ from headrace.schemas import GivenSchema, Schemas
 
 _MOST_KNOWN: Final = 8
 """What follows from the data is remembered for so many sets of what queries ask for."""
+_ONE_QUERY: Final = ""
+"""The name under which failures are counted: queries of a store have none."""
 
 
 class Store:
@@ -96,6 +100,7 @@ class Store:
         self._functions = functions or Functions()
         self._max_rows = max_rows
         self._timeout = timeout
+        self._failures = FailuresByQuery()
         self._files = 0
         self._expected: KnownPredicates | None = None
         self._predicates: tuple[pl.DataFrame, frozenset[tuple[Iri | None, Iri]]] | None = None
@@ -135,11 +140,11 @@ class Store:
         return self._statements
 
     def expect(self, known: KnownPredicates) -> None:
-        """Say which predicates are known of static data that a run reads later."""
+        """Declare the predicates of static data that a run loads later."""
         self._expected = known
 
     def known_predicates(self) -> KnownPredicates:
-        """The predicates of static data, by which plans tell what is static from what streams."""
+        """Return the predicates of static data, by which plans tell them from streams."""
         return self._expected or KnownPredicates(self._own_predicates())
 
     def _own_predicates(self) -> frozenset[tuple[Iri | None, Iri]]:
@@ -161,6 +166,11 @@ class Store:
     def functions(self) -> Functions:
         """The extension functions."""
         return self._functions
+
+    @property
+    def failures(self) -> tuple[ValueFailure, ...]:
+        """What expressions of its queries could not compute so far, by cause and subject."""
+        return self._failures.by_query().get(_ONE_QUERY, ())
 
     def services(self) -> Services:
         """How SERVICE is asked."""
@@ -308,17 +318,7 @@ class Store:
                 where,
                 hint="run it with `headrace run`, or register it with headrace.Engine",
             )
-        for operator in everywhere(query.pattern):
-            if isinstance(operator, Service) and operator.budget is not None:
-                problem = "a SERVICE with a budget is not supported here yet"
-                raise UnsupportedError(problem, source, operator.span)
-            if isinstance(operator, Temporal):
-                problem = f"{operator.relation.upper()} is about streams, and here are none"
-                raise UnsupportedError(problem, source, operator.span)
-            for part in (part for each in expressions(operator) for part in parts(each)):
-                if isinstance(part, Timestamp):
-                    problem = f"{part.called} is about streams, and here are none"
-                    raise UnsupportedError(problem, source, part.span)
+        check_plain(query, source)
         self.check_functions(parsed)
 
     def check_functions(self, parsed: Parsed) -> None:
@@ -327,7 +327,7 @@ class Store:
         Raises:
             QueryError: saying which, and where.
         """
-        for problem in call_problems(parsed.query.pattern, self._functions):
+        for problem in find_call_problems(parsed.query.pattern, self._functions):
             raise problem.error(parsed.source)
 
     def check_services(self, parsed: Parsed) -> None:
@@ -365,18 +365,33 @@ class Store:
         return self._known[key][1]
 
     def answer(
-        self, query: Query, *, now: datetime | None = None, source: Source | None = None
+        self,
+        query: Query,
+        *,
+        now: datetime | None = None,
+        source: Source | None = None,
+        failures: FailuresByQuery | None = None,
     ) -> Answer:
-        """Answer a query that has been parsed; its text is for errors."""
+        """Answer a query that has been parsed.
+
+        Args:
+            query: what is asked.
+            now: the time that NOW() has; that of the clock, if not given.
+            source: the text of the query, for errors.
+            failures: counts what its expressions cannot compute, under an empty name; else the
+                store does.
+        """
         quads = self._under(self.schemas.of(query, source), query)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        counted = self._failures if failures is None else failures
+        calls = Calls(failures=counted.recorder([_ONE_QUERY]))
         around = Surroundings(
             self._dictionary,
             budget=Budget(self._max_rows, deadline, time.monotonic),
             context=EvaluationContext(
-                stamp, functions=self._functions, seed=stamp.lexical.encode()
+                stamp, functions=self._functions, seed=stamp.lexical.encode(), calls=calls
             ),
             moment=lambda _instant: stamp,
             service=self.services(),

@@ -29,7 +29,7 @@ def present() -> int:
 
 
 def name_of(text: str) -> str:
-    """The IRI that a stream is called by, in angle brackets or without.
+    """Return the IRI of a stream, given in angle brackets or without.
 
     Raises:
         SettingError: it is none.

@@ -9,7 +9,7 @@ from functools import partial
 from headrace.engine import Engine
 from headrace.errors import DataError
 from headrace.inline import LateElement, RejectedElement
-from headrace.kernel.counting import Counters
+from headrace.kernel.stream_counters import Counters
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope

@@ -12,14 +12,13 @@ from headrace.engine import Engine
 from headrace.errors import DataError, SettingError
 from headrace.kernel.columns import OBJECT, PREDICATE, STATEMENT, SUBJECT, TIME
 from headrace.kernel.dictionary import Dictionary
-from headrace.options import named_file, streams_of
+from headrace.options import named_file, push_files
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
 from headrace.rdf.terms import Iri, Quad, Term, Triple
 from headrace.rdf.times import iso_text
 from headrace.reasoning.derivation import OF_EVERYTHING, Rules, Step
 from headrace.reasoning.schema import Schema
-from headrace.sources import files_named, interleaved
 
 _MOST: Final = 10
 """So many causes are told."""
@@ -107,16 +106,7 @@ def _candidates(
     dictionary = engine.static.dictionary
     for quad, _ in _among(engine.static.quads, term, dictionary):
         yield Cause(quad, ())
-    given = streams_of(list(streams))
-    for iri in given:
-        engine.stream(iri)
-    files = {
-        iri: [path for source in sources for path in files_named(source)]
-        for iri, sources in given.items()
-    }
-    feeds = {iri: engine.feed(iri) for iri in files}
-    for feed, piece in interleaved(files, feeds):
-        piece.push(engine.runner, feed)
+    for feed in push_files(engine, streams):
         while feed.pending:
             for quad, time in _among(feed.pending.pop(0), term, dictionary):
                 yield Cause(quad, (), feed.stream.value, time)

@@ -54,6 +54,11 @@ class Endpoint(ThreadingHTTPServer):
     def iri(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/sparql"
 
+    @property
+    def asked(self) -> list[Seen]:
+        """The requests that are more than a look at whether a view has been filled with all."""
+        return [each for each in self.seen if " LIMIT 1 OFFSET " not in each.query]
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Stay quiet: clients that give up are what is tested."""
 

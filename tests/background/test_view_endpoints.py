@@ -98,7 +98,7 @@ def test_an_endpoint_that_keeps_failing_is_left_alone(
     endpoint.always = server.status(500, "broken")
     for second in range(2, 12):
         mention(engine, second)
-    assert len(endpoint.seen) == 1 + 3, "three failures on end are enough"
+    assert len(endpoint.asked) == 1 + 3, "three failures on end are enough"
 
 
 def test_then_one_request_tries_whether_it_is_back(
@@ -110,9 +110,9 @@ def test_then_one_request_tries_whether_it_is_back(
     endpoint.always = server.status(500, "broken")
     counts = []
     for second in range(2, 8):
-        before = len(endpoint.seen)
+        before = len(endpoint.asked)
         mention(engine, second)
-        counts.append(len(endpoint.seen) - before)
+        counts.append(len(endpoint.asked) - before)
     assert counts == [4, 4, 4, 1, 1, 1]
     assert engine.alerts.raised
     endpoint.always = None
@@ -266,7 +266,7 @@ def test_settings_that_cannot_be(settings: dict[str, str]) -> None:
 
 
 def asked_users(endpoint: Endpoint, since: int) -> list[int]:
-    return [int(each.query.split("<u:")[1].split(">")[0]) for each in endpoint.seen[since:]]
+    return [int(each.query.split("<u:")[1].split(">")[0]) for each in endpoint.asked[since:]]
 
 
 @pytest.mark.parametrize(("policy", "everyone"), [("LRU", False), ("RND", False), ("GNR", True)])
@@ -308,7 +308,7 @@ def test_what_many_rows_are_made_of_goes_first(
         for post in range(5 if user == 5 else 1):
             stream.push(f"<u:{user}> <p:m> <post:{post}> .", at=6500)
     stream.push("<x:a> <x:tick> <x:b> .", at=7050)
-    before = len(endpoint.seen)
+    before = len(endpoint.asked)
     engine.step()
     assert asked_users(endpoint, since=before)[-1:] == [5]
 

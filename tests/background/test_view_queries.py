@@ -267,14 +267,14 @@ def test_with_a_limit(endpoint: Endpoint, opened: Callable[..., Engine], shape: 
     begin = remote.begin
 
     def counted() -> None:
-        counts.append(len(endpoint.seen))
+        counts.append(len(endpoint.asked))
         begin()
 
     remote.begin = counted  # type: ignore[method-assign]  # to see where evaluations begin
     for second in range(1, SECONDS):
         change(endpoint, second)
         push(engine, second)
-    counts.append(len(endpoint.seen))
+    counts.append(len(endpoint.asked))
     spent = [after - before for before, after in pairwise(counts)]
     assert spent[0] == len(remote.views), "each view is filled by one request"
     assert max(spent[1:]) <= budget * len(remote.views)

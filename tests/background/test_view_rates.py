@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from headrace import Engine
+from headrace.background.change_intervals import read_change_intervals
 from headrace.background.config import ServiceConfig
-from headrace.background.declared import changes_of
-from headrace.background.paced import Paced
+from headrace.background.paced_requests import PacedSender
 from headrace.errors import SettingError
 from headrace.kernel.remote import Contracted
 from headrace.kernel.view import RemoteView
@@ -131,7 +131,7 @@ def test_what_is_sent_between_evaluations_counts_for_the_budget(
     for second in range(2, 8):
         time.sleep(0.15)
         mention(engine, second)
-        assert len(endpoint.seen) <= 1 + 2 * second
+        assert len(endpoint.asked) <= 1 + 2 * second
     assert standing(engine).between > 4
     assert standing(engine).requests <= len(endpoint.seen)
 
@@ -140,11 +140,11 @@ def test_the_rate_is_kept(endpoint: Endpoint, opened: Made) -> None:
     engine = opened({"service.rate": "10"}, refresh="bound")
     engine.register(text_of(endpoint, "[WITHIN 5s]"), name="q")
     mention(engine, 1)
-    before = len(endpoint.seen)
+    before = len(endpoint.asked)
     mention(engine, 2)  # whatever it asks itself
-    at_once = len(endpoint.seen)
+    at_once = len(endpoint.asked)
     time.sleep(0.45)
-    sent = len(endpoint.seen) - at_once
+    sent = len(endpoint.asked) - at_once
     assert before <= at_once
     assert sent <= 6, "ten in a second"
 
@@ -183,7 +183,7 @@ def test_requests_are_sent_in_order_at_their_rate_until_it_is_paused() -> None:
         if len(sent) == 3:
             enough.set()
 
-    paced = Paced(send, time.monotonic, in_flight=4)
+    paced = PacedSender(send, time.monotonic, in_flight=4)
     paced.start([Sent(number) for number in range(50)], rate=20.0)
     assert enough.wait(10)
     new, done = paced.take()
@@ -229,7 +229,7 @@ def test_a_file_declares_how_often_keys_change(
 ) -> None:
     path = tmp_path / name
     path.write_text(text)
-    each = changes_of(path)
+    each = read_change_intervals(path)
     assert each[Iri("u:1")] == 600
     assert each[Iri("u:2")] == 30
     assert (Literal("text") in each) == (name != "c.ttl")
@@ -285,7 +285,13 @@ def test_a_property_of_the_data_says_how_often_keys_change(
         ("c.csv", "u1,10\n", "line 1: expected an IRI or a term"),
         ("c.csv", "key,changes\n", "declares no changes"),
         ("c.ttl", "<u:1> <p:n> 1 .", "declares no changes"),
-        ("c.ttl", '<u:1> <http://purl.org/dc/terms/accrualPeriodicity> "soon" .', "frequency"),
+        (
+            "c.ttl",
+            '<u:1> <http://purl.org/dc/terms/accrualPeriodicity> "soon" .',
+            "of <u:1>: expected a freq",
+        ),
+        ("c.csv", "<u:1>,10\nu:2,3\nu:1,11\n", "line 3: expected each key once, found <u:1> again"),
+        ("c.xls", "<u:1>,10\n", "a table ends in .csv or .tsv"),
     ],
 )
 def test_files_that_declare_nothing_that_can_be_read(
@@ -294,9 +300,40 @@ def test_files_that_declare_nothing_that_can_be_read(
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(SettingError, match=problem):
-        changes_of(path)
+        read_change_intervals(path)
     with pytest.raises(SettingError, match="cannot read changes"):
-        changes_of(tmp_path / "none.csv")
+        read_change_intervals(tmp_path / "none.csv")
+
+
+def test_of_several_times_of_a_key_in_a_file_of_rdf_the_shortest_counts(tmp_path: Path) -> None:
+    path = tmp_path / "c.ttl"
+    name = "<http://purl.org/dc/terms/accrualPeriodicity>"
+    path.write_text(f'<u:1> {name} "PT10S" , "PT1H" . <u:2> {name} "PT1H", "PT10S" .')
+    assert read_change_intervals(path) == {Iri("u:1"): 10, Iri("u:2"): 10}
+
+
+@pytest.mark.parametrize(
+    ("declared", "warnings"), [("http://u/1", 1), ("u:1", 0)], ids=["unknown", "known"]
+)
+@pytest.mark.parametrize("fill", ["whole", "window"])
+def test_declared_keys_that_no_view_has_are_named(
+    endpoint: Endpoint,
+    opened: Made,
+    caplog: pytest.LogCaptureFixture,
+    declared: str,
+    warnings: int,
+    fill: str,
+) -> None:
+    engine = opened(each={Iri(declared): 10.0}, fill=fill)
+    engine.register(text_of(endpoint, "[BUDGET 9]"))
+    mention(engine, 1)
+    mention(engine, 2)
+    engine.static.close()
+    found = [each.getMessage() for each in caplog.records if "declared" in each.getMessage()]
+    assert len(found) == warnings
+    for each in found:
+        assert each.startswith("no view has one of the keys whose changes are declared (1, such")
+        assert "<http://u/1>" in each
 
 
 def test_a_property_is_an_iri() -> None:

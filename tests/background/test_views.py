@@ -93,9 +93,9 @@ def played(
             at = 1000 * second - 900 + number
             stream.push(f"<u:{user}> <p:mentioned> <post:{second}-{number}> .", at=at)
         stream.push("<u:none> <p:tick> <x:tick> .", at=1000 * second + 50)
-        before = len(endpoint.seen)
+        before = len(endpoint.asked)
         engine.step()
-        each(second, len(endpoint.seen) - before)
+        each(second, len(endpoint.asked) - before)
 
 
 def rows_of(evaluation: Evaluation) -> list[tuple[str, ...]]:
@@ -128,7 +128,7 @@ def test_requests_never_exceed_the_budget(
     assert max(counts[1:]) <= budget
     if budget:
         assert sum(counts[1:]) > 0
-    asked = [each.query for each in endpoint.seen[1:]]
+    asked = [each.query for each in endpoint.asked[1:]]
     assert all(("VALUES" in text) == (refresh != "bound") for text in asked)
     found = list(query.results())
     assert all(each.error is None for each in found)

@@ -231,7 +231,7 @@ aggregates = st.sampled_from(
 )
 
 
-EVERYTHING: Final = "SELECT ?x ?y ?z ?n ?g"
+EVERYTHING: Final = "SELECT ?x ?y ?z ?n ?g ?r ?u ?v ?w ?b ?c"
 """All columns that a group can have, which is what a CONSTRUCT makes its graph of."""
 MADE: Final = rdf.Iri("http://x/made")
 
@@ -293,7 +293,13 @@ class Case:
         if not self.registered:
             return text
         every = f" COMPUTED EVERY {self.query.period}ms" if self.query.report == "every" else ""
-        return f"REGISTER {self.query.emit.upper()} q{every} AS {text}"
+        kind = "QUERY" if self._asks else self.query.emit.upper()
+        return f"REGISTER {kind} q{every} AS {text}"
+
+    @property
+    def _asks(self) -> bool:
+        """Whether it is an ASK: that is no stream, and does not say in its text what it emits."""
+        return " ASK WHERE" in self.query.body
 
     @property
     def settings(self) -> dict[str, str]:
@@ -312,7 +318,7 @@ class Case:
             "order": query.order,
         }
         if self.registered:
-            settings = {}
+            settings = {"emit": query.emit} if self._asks else {}
         if query.max_ahead is not None:
             settings["max_ahead"] = f"{query.max_ahead}ms"
         return settings | {

@@ -34,15 +34,23 @@ _CALL: Final = re.compile(r"<http://x/f>\((\?\w+), [^)]*\)")
 """The function is true of every term, and an error where there is none."""
 _BOTH: Final = re.compile(r"\[(\S*)\| \?x \(:tag\|:tag\) \?z \]")
 """Both ways give the same solution, which counts twice; pyoxigraph gives it once."""
+_REDUCED: Final = "SELECT REDUCED"
+"""It removes nothing here; pyoxigraph may."""
 _HOLE: Final = re.compile("«([a-z]+)»")
 _MOST_WORK: Final = 200_000
 """Members times evaluations times elements."""
 _MOST_FAILING: Final = 20
-_SIZES: Final = (2, 2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 20, 60, 100, 200, 300, 300)
+_SIZES: Final[tuple[int, ...]] = (
+    *(2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4),
+    *(5, 6, 8, 12, 20, 60, 100, 300),
+)
+_SMALL_SIZES: Final[tuple[int, ...]] = (2, 2, 2, 3, 3, 4, 5)
 """Of groups: most are small, so that many are made."""
-_LARGE_SIZES: Final = (2, 3, 8, 60, 150, 300, 300, 300)
-_MANY_GROUPS: Final = 60
+_LARGE_SIZES: Final[tuple[int, ...]] = (2, 3, 8, 60, 150, 300, 300, 300)
+_MANY_GROUPS: Final = 100
 """After so many groups, they are large more often, as each takes about as long."""
+_LITTLE: Final = 120
+"""Up to so many elements, a triple may be there once for each of its times."""
 _FEW: Final = 60
 """Up to so many elements, patterns may be joined that share no subject."""
 
@@ -152,7 +160,11 @@ def _observation(random: Random, number: int, subjects: int) -> list[rdf.Quad]:
 
 
 def _events(random: Random, size: int, delay: int) -> list[Event]:
-    """So many elements of one statement each, mostly in order; some come again."""
+    """So many elements of one statement each, mostly in order; some come again, some late.
+
+    Between them are some heartbeats.
+    """
+    furthest = delay + random.choice([0, 1, 5, 30]) if delay or random.random() < 0.3 else 0
     subjects = random.choice([size, size, max(1, size // 6), 4])
     statements: list[rdf.Quad] = []
     number = random.randrange(subjects)
@@ -162,11 +174,14 @@ def _events(random: Random, size: int, delay: int) -> list[Event]:
         if random.random() < 0.1:
             statements.append(random.choice(statements))
     steps = random.choice([[0, 0, 0, 1], [0, 1], [1], [0, 0, 1, 3]])
+    beats = random.choice([0, 0, 0, 0.02])
     now, found = random.randint(1, 5), list[Event]()
     for quad in statements[:size]:
         now += random.choice(steps)
-        back = random.randint(0, delay + 1) if delay and random.random() < 0.2 else 0
+        back = random.randint(0, furthest) if random.random() < 0.2 else 0
         found.append(Event(max(0, now - back), (quad,)))
+        if random.random() < beats:
+            found.append(Event(now + random.choice([0, 0, 1])))
     return found
 
 
@@ -191,6 +206,11 @@ _ON_TAGS: Final = (
     *("IF(?z = «tag», false, true)", "COALESCE(?u, ?z) != «tag»", "isIRI(?z) && ?z != «tag»"),
     *("STRLEN(STR(?z)) + «num» > 14", "?z != ?y && ?z != «tag»", "!BOUND(?u) || ?z != «tag»"),
     *("BOUND(?z)", "<http://x/f>(?z, '«word»')", "<http://x/f>(?x, '«word»') && ?z != «tag»"),
+    *("STRSTARTS(STR(?z), STR(«tag»))", 'STRENDS(STR(?z), "«re»")', "isLiteral(?z) || ?z = «tag»"),
+    *('SUBSTR(STR(?z), 10) != "t«few»"', 'STRAFTER(STR(?z), "/x/") IN ("t«few»", "text")'),
+    *('REPLACE(STR(?z), "«re»", "-") != STR(?z)', "UCASE(STR(?z)) != UCASE(STR(«tag»))"),
+    *('CONCAT(STR(?z), "«few»") < STR(«tag»)', "DATATYPE(?z) = xsd:string || ?z != «tag»"),
+    *('LANG(?z) = "" || ?z = «tag»', "«tag» IN (?z, ?y)", "?z NOT IN (?y, «tag»)"),
 )
 _ON_NUMBERS: Final = (
     *("?z < «num»", "?z > «num»", "?z <= «num»", "?z >= «num»", "?z = «num»", "?z != «num»"),
@@ -198,7 +218,9 @@ _ON_NUMBERS: Final = (
     *("?z > «num» && ?z < 8", "!(?z > «num»)", "FLOOR(?z) = «num»", "?z * 2 != «num»"),
     *('regex(STR(?z), "[«num»5]")', "?z > «num» || ?y = «sensor»", "?y != «sensor»"),
     *("?z != «num» && ?y != «sensor»", "BOUND(?u) && ?z > «num»", "COALESCE(?u, ?z) > «num»"),
-    *("<http://x/f>(?z, '«word»')",),
+    *("<http://x/f>(?z, '«word»')", "ROUND(?z) != «num»", "CEIL(?z) > «num»", "?z - «num» < 2"),
+    *("-?z < -«num»", "?z / 2 >= «few»", "DATATYPE(?z) = xsd:decimal || ?z = «num»"),
+    *("xsd:integer(?z) = «num»", "isNumeric(?z) && ?z != «num»", "IF(?z > 4, ?z, «num») > «few»"),
 )
 _TAGGED: Final = (
     *("?x :sensor ?y . ?x :tag ?z",) * 4,
@@ -217,6 +239,7 @@ _TAGGED_WIDELY: Final = (
     "?x :tag ?z . ?w :tag ?z . ?w :sensor ?y",
     "?x :next+ ?y . ?y :tag ?z",
 )
+_PATHS: Final = (":next*", ":next?", "^:next", "^:next/:next", "(:next|^:next)?")
 _NUMBERED: Final = (
     *("?x :sensor ?y . ?x :val ?z",) * 4,
     "?x :val ?z . ?x :tag ?y",
@@ -267,9 +290,11 @@ class _Bodies:
     def block(self, depth: int = 1) -> str:
         """Patterns with conditions and whatever else a group may hold."""
         found = self.core()
-        kinds = ["filter"] * 3 + ["union", "select", "joined select", "other value"]
+        kinds = ["filter"] * 4 + ["union", "select", "joined select", "other value"]
+        kinds += ["optional", "minus"]
         if not self.plain:
             kinds += ["optional", "minus", "count", "bind", "values", "optional", "minus"]
+            kinds += ["path", "met by chance"]
         for kind in self.random.sample(kinds, self.random.choice([1, 1, 2, 3])):
             if kind == "filter" or depth:
                 found = self._with(found, kind, depth)
@@ -303,8 +328,18 @@ class _Bodies:
                 return f"{found} BIND (STRLEN(STR(?z)) AS ?b) FILTER (?b != «num»)"
             case "values":
                 value = "«num»" if self.numeric else "«tag»"
+                if random.random() < 0.4:
+                    rows = f"(UNDEF {value}) (UNDEF {value}) (:o«few» UNDEF)"
+                    return f"{found} VALUES (?x ?z) {{ {rows} }}"
                 rows = random.choice([f"{value}", f"{value} {value}", f"{value} {value} {value}"])
                 return f"{found} VALUES ?z {{ {rows} }}"
+            case "path" if "?w" not in found:
+                path = random.choice(_PATHS)
+                return f"{found} {self.patterns(f'?x {path} ?w')}"
+            case "met by chance" if "?u" not in found:
+                inside = self.patterns(random.choice(["?x :next ?u", "?x :tag ?u", "?x :val ?u"]))
+                other = self.patterns(random.choice(["?x :tag ?u", "?w :val ?u . ?w :tag ?z"]))
+                return f"{{ {found} OPTIONAL {{ {inside} }} }} {{ {other} }}"
             case "other value" if "?v" not in found:
                 return f"{found} {self.patterns('?x :tag ?v')} FILTER (?v != «tag»)"
             case _:
@@ -313,19 +348,27 @@ class _Bodies:
 
 # -- whole queries -------------------------------------------------------------------------------
 
-_COUNTS: Final = (*("COUNT(*)",) * 4, "COUNT(?z)", "COUNT(DISTINCT ?z)", "COUNT(DISTINCT ?x)")
+_SOME: Final = """COUNT(IF(REGEX(STR(?x), "[13579]$"), ?x, ?none))"""
+"""Where the expression is an error, there is nothing to count."""
+_COUNTS: Final = (
+    *("COUNT(*)",) * 4,
+    *("COUNT(?z)", "COUNT(DISTINCT ?z)", "COUNT(DISTINCT ?x)", _SOME),
+)
+_OPTIONAL: Final = ("COUNT(?u)", "COUNT(DISTINCT ?u)", "SUM(?u)", "AVG(?u)", "COUNT(?u)")
+"""Of what may be unbound."""
 _JOINED: Final = ("GROUP_CONCAT(STR(?y))", 'GROUP_CONCAT(DISTINCT STR(?y); separator=" ")')
 _SUMS: Final = (
     *("SUM(?z)", "SUM(DISTINCT ?z)", "AVG(?z)", "AVG(DISTINCT ?z)"),
     *("MIN(COALESCE(IF(isNumeric(?z), ?z, 0), 0))", "MAX(COALESCE(IF(isNumeric(?z), ?z, 0), 0))"),
 )
-_TEXTS: Final = ("MIN(STR(?z))", "MAX(STR(?z))", "SUM(STRLEN(STR(?z)))", "COUNT(?u)")
+_TEXTS: Final = ("MIN(STR(?z))", "MAX(STR(?z))", "SUM(STRLEN(STR(?z)))")
 
 
 def _grouped(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
     keys = random.choice(["?y", "?y", "?y", "?y", "", "?x", "?x ?y", "?z"])
     calls = [*_COUNTS, *(_SUMS if numeric else _TEXTS), *(_JOINED if joins else ())]
     calls += [f"SAMPLE({key})" for key in keys.split()]
+    calls += _OPTIONAL if "?u" in block else ()
     chosen = random.sample(calls, random.choice([1, 1, 2, 3]))
     made = " ".join(f"({call} AS ?made{at})" for at, call in enumerate(chosen))
     having = ["COUNT(*) > 1", "COUNT(*) > «few»", "COUNT(DISTINCT ?z) >= «few»"]
@@ -355,8 +398,47 @@ def _annotated(random: Random, block: str) -> tuple[str, str]:
     return f"{body} AGGREGATE {{ (?m, {call}, {{?y}}){also} }}", asked
 
 
+def _part(random: Random) -> str:
+    """A part of an ordered answer."""
+    return f"LIMIT {random.randint(1, 3)}{random.choice(['', '', ' OFFSET 1', ' OFFSET 2'])}"
+
+
+def _ordered(random: Random, block: str) -> str:
+    """A part of an answer in an order that leaves no choice but between equal rows."""
+    way = random.choice(["{}", "DESC({})"])
+    by, other = way.format("?shown"), random.choice(["?many", "DESC(?many)"])
+    text = random.choice(["?x", "?y", "?z"])
+    match random.choice(["rows", "rows", "distinct", "groups", "groups"]):
+        case "groups":
+            return (
+                f"SELECT (STR({text}) AS ?shown) (COUNT(*) AS ?many) WHERE {{ {block} }} "
+                f"GROUP BY {text} ORDER BY {other} {by} {_part(random)}"
+            )
+        case "distinct":
+            order = way.format(f"STR({text})")
+            return f"SELECT DISTINCT {text} WHERE {{ {block} }} ORDER BY {order} {_part(random)}"
+        case _:
+            return (
+                f"SELECT (STR({text}) AS ?shown) (STRLEN(STR(?y)) AS ?many) WHERE {{ {block} }} "
+                f"ORDER BY {by} {other} {_part(random)}"
+            )
+
+
+def _described(block: str, windows: Sequence[Window]) -> tuple[str, str]:
+    """A DESCRIBE, and the statements about its resources in any of its windows and outside."""
+    about = [f"WINDOW <{each.name}> {{ [{each.name}| ?of ?p ?o ] }}" for each in windows]
+    every = " UNION ".join(f"{{ {each} }}" for each in [*about, "[| ?of ?p ?o ]"])
+    known = f"{{ {block} }} FILTER (BOUND(?x))"
+    asked = f"{{ SELECT DISTINCT (?x AS ?of) WHERE {{ {known} }} }}"
+    return (
+        f"DESCRIBE ?x WHERE {{ {block} }}",
+        f"SELECT DISTINCT ?of ?p ?o WHERE {{ {asked} {every} }}",
+    )
+
+
 def _query(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
-    form = random.choice([*["some"] * 3, "distinct", *["grouped"] * 5, "ask", "made", "first"])
+    forms = [*["some"] * 3, "distinct", *["grouped"] * 5, "ask", "made", "first", "first"]
+    form = random.choice([*forms, "by length"])
     shown = random.choice(["?y", "?y", "?y", "?x ?y", "?x", "?z", "?x ?y ?z"])
     match form:
         case "some":
@@ -364,9 +446,11 @@ def _query(random: Random, block: str, *, numeric: bool, joins: bool) -> str:
         case "distinct":
             return f"SELECT DISTINCT {shown} WHERE {{ {block} }}"
         case "first":
-            return (
-                f"SELECT DISTINCT ?x WHERE {{ {block} }} ORDER BY ?x LIMIT {random.randint(1, 3)}"
-            )
+            return _ordered(random, block)
+        case "by length":
+            key = random.choice(["STRLEN(STR(?z))", "?z = «tag»", "isIRI(?y)"])
+            call = random.choice(["COUNT(*)", "COUNT(DISTINCT ?x)", "SUM(STRLEN(STR(?z)))"])
+            return f"SELECT ?k ({call} AS ?many) WHERE {{ {block} }} GROUP BY ({key} AS ?k)"
         case "ask":
             return f"ASK WHERE {{ {block} }}"
         case "made":
@@ -405,6 +489,10 @@ _HIDING: Final = (
     "SELECT ?x (COUNT(?y) AS ?n) WHERE {} GROUP BY ?x HAVING (COUNT(*) > 1)",
     "SELECT ?y (SUM(STRLEN(STR(?x))) AS ?n) (AVG(STRLEN(STR(?x))) AS ?m) WHERE {} GROUP BY ?y",
     "SELECT ?y (COUNT(DISTINCT ?x) AS ?n) (COUNT(?x) AS ?m) WHERE {} GROUP BY ?y",
+    "SELECT ?y (COUNT(DISTINCT *) AS ?n) WHERE {} GROUP BY ?y",
+    f"SELECT ?y ({_SOME} AS ?n) WHERE {{}} GROUP BY ?y",
+    "SELECT REDUCED ?y WHERE {}",
+    "SELECT ?y WHERE {} ORDER BY STR(?y) LIMIT 5 OFFSET 2",
 )
 
 
@@ -436,8 +524,12 @@ def _body(
         block += " [| ?y :room ?r ]" + random.choice(["", " FILTER (?r != «room»)"])
     if default and random.random() < 0.5:
         body, asked = _annotated(random, block)
+    elif joins and random.random() < 0.06:
+        body, asked = _described(block, windows)
     else:
         body = asked = _query(random, block, numeric=numeric, joins=joins)
+        if body.startswith("SELECT ?") and random.random() < 0.1:
+            body = asked = body.replace("SELECT", _REDUCED, 1)
     return f"{PREFIXES} {body}", f"{PREFIXES} {asked}"
 
 
@@ -465,6 +557,7 @@ def _members(random: Random, body: str, asked: str, number: int) -> tuple[Member
 
 def _for_oracle(text: str) -> str:
     """A query without calls of the function, and with a union for the alternative of a path."""
+    text = text.replace(_REDUCED, "SELECT")
     text = _BOTH.sub(r"{ [\1| ?x :tag ?z ] } UNION { [\1| ?x :tag ?z ] }", text)
     return _CALL.sub(r"(STR(\1) != '')", text)
 
@@ -497,6 +590,22 @@ def _windows(random: Random, span: int, dialect: Dialect, number: int) -> tuple[
     return tuple(found)
 
 
+def _counting(random: Random, window: Window) -> Window:
+    """The same over so many triples or elements."""
+    kind: Literal["triples", "elements"] = random.choice(["triples", "elements"])
+    size, step = random.choice([1, 3, 10, 40]), random.choice([1, 5, 12])
+    return replace(window, kind=kind, width=size, slide=step)
+
+
+_WHOLE: Final = re.compile(r":\w+[*+?/|]|[!^(]:|DESCRIBE|DISTINCT \*|:room")
+"""A path, static data, and what looks at solutions or statements as a whole."""
+
+
+def _can_be_timed(body: str, windows: Sequence[Window]) -> bool:
+    """Whether the oracle can look at a triple at each of its times by itself."""
+    return len(windows) == 1 and not _WHOLE.search(body)
+
+
 def random_group(seed: int | str, index: int) -> RandomGroup:
     """A group that follows from a seed and an index."""
     random = Random(f"{seed} {index}")
@@ -510,12 +619,16 @@ def random_group(seed: int | str, index: int) -> RandomGroup:
     streams = {stream: _events(random, size, delay) for stream in STREAMS[:2]}
     span = max(event.time for events in streams.values() for event in events)
     windows = _windows(random, span, dialect, number)
+    if number == 1 and report == "on-close" and size <= _FEW and random.random() < 0.1:
+        windows = (_counting(random, windows[0]),)
     static = _static(random) if dialect == "rspql" else ()
     plain = report != "on-change" and random.random() < 0.7
     joins = emit == "rstream"
     body, asked = _body(random, windows, dialect, size=size, joins=joins, plain=plain)
     if number == 1 and plain and random.random() < 0.6:
         body = asked = _simple(random, windows, dialect)
+    timed = size <= _LITTLE and random.random() < 0.15 and _can_be_timed(body, windows)
+    as_they_come = report == "on-arrival" and number == 1 and random.random() < 0.2
     query = Continuous(
         windows,
         body,
@@ -523,17 +636,23 @@ def random_group(seed: int | str, index: int) -> RandomGroup:
         report=report,
         period=max(1, span // random.choice([1, 2, 4])),
         emit=emit,
-        bounds=random.choice(["(]", "[)"]),
+        bounds=random.choice(["(]", "(]", "[)", "[)", "[]"]),
+        align=random.choice(["close", "close", "close", "open"]),
         t0=random.choice([0, 0, 1, "first"]),
+        contents="timed" if timed else "set",
         non_empty=random.choice(["off", "off", "content", "answer"]),
+        pick=random.choice(["latest", "latest", "strict"]),
+        order="arrival" if as_they_come else "event-time",
         delays=dict.fromkeys(STREAMS, delay),
-        static=static,
+        static=() if timed else static,
     )
     instants = _instants(query, span) if waits else size * number
     most = max(2, _MOST_WORK // max(1, instants * size))
+    sizes_of_groups = _SIZES if index < _MANY_GROUPS else _LARGE_SIZES
+    sizes_of_groups = sizes_of_groups if plain else _SMALL_SIZES
     members = min(
         most,
-        random.choice((_SIZES if index < _MANY_GROUPS else _LARGE_SIZES) if plain else _SIZES[:9]),
+        random.choice(sizes_of_groups),
     )
     limited = random.random() < 0.05
     if limited or "«word»" in body:  # who fails is looked for by evaluating them apart
@@ -559,6 +678,8 @@ _EMITS: Final[tuple[Emit, ...]] = ("rstream", "rstream", "istream", "dstream")
 
 
 def _instants(query: Continuous, span: int) -> int:
+    if query.windows[0].counts:
+        return _FEW
     if query.report == "every":
         return 2 + span // query.period
     return sum(2 + (span + window.width) // (window.slide or 1) for window in query.windows)

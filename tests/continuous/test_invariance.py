@@ -110,7 +110,7 @@ def test_disorder_within_the_delay_makes_no_difference(case: Case) -> None:
     graphs = [(e.time, e.quads[0].graph) for f in case.streams.values() for e in f if e.quads]
     # Elements of one graph and one time would be read as one when they come to stand together.
     assume(all(graph is None or graphs.count((at, graph)) == 1 for at, graph in graphs))
-    found = played(Case(query, case.dialect, case.streams))
+    found = played_every_way(Case(query, case.dialect, case.streams))
     assert found.late == []
     assert found.rejected == []
     assert found.evaluations == played(Case(query, case.dialect, ordered)).evaluations
@@ -146,10 +146,11 @@ def test_every_element_is_used_or_late_or_rejected(
         (late if high is not None and close < high - delay else used).add(number)
         high = time if high is None else max(high, time)
     stream = [Event(time, (numbered(number),)) for number, time in enumerate(times)]
-    found = play(
-        [COUNT],
+    found = play_every_way(
+        COUNT,
         {S: timed(stream)},
         settings={"delay": f"{delay}ms", "max_ahead": f"{max_ahead}ms"},
+        dialect="rspql",
         batches=batch,
     )
     assert [number_of(each.element) for each in found.late] == sorted(late)

@@ -27,6 +27,31 @@ def test_gains_that_are_noise_are_not_divided_by_each_other() -> None:
     assert figure(1, 1, 90, 100.0, 110.0, 120.0, 90.0, 5).sum_of_gains is None
 
 
+def test_one_seed_has_no_standard_error() -> None:
+    acqua = benchmark("acqua")
+    one, two = (acqua.Figure("WSJ-WBM", 3, "periodic", values) for values in ([0.3], [0.4]))
+    assert one.above(two) is None
+    names = [*(f"{way}-{each}" for way in ("GNR", "WSJ") for each in ("RND", "LRU"))]
+    same = {
+        (name, budget): acqua.Figure(name, budget, "periodic", [0.3])
+        for name in ("WST", "BST", "WSJ-WBM", "WSJ-WBM*", *names)
+        for budget in acqua.BUDGETS
+    }
+    assert not any("standard errors" in said for said in acqua.orders(same))
+    more = acqua.Figure("WSJ-WBM", 3, "periodic", [0.5, 0.6, 0.8])
+    less = acqua.Figure("WSJ-LRU", 3, "periodic", [0.4, 0.4, 0.5])
+    assert more.above(less) == pytest.approx(0.2 / (0.1 / 3**0.5))
+
+
+def test_a_soak_that_reads_nothing_has_no_figures() -> None:
+    soak = benchmark("soak")
+    memory = dict.fromkeys(soak.Role, 100.0)
+    files = dict.fromkeys(soak.Role, 1)
+    sample = soak.Sample(1.5, memory, files, 0.0, 1, 0.0, elements=0, batch=0)
+    with pytest.raises(SystemExit, match="nothing was read"):
+        soak.show([sample, sample])
+
+
 def test_both_sides_take_turns() -> None:
     order: list[str] = []
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from headrace.engine import Engine
-from headrace.kernel.counting import Counters
+from headrace.kernel.stream_counters import Counters
 from headrace.results.evaluations import Evaluation
 from tests.field.csrbench import (
     FOLDER,

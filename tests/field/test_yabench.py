@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from headrace.engine import Engine
-from headrace.kernel.counting import Counters
+from headrace.kernel.stream_counters import Counters
 from headrace.rdf.terms import Literal, Term, canonical
 from headrace.results.evaluations import Evaluation
 from headrace.testing import play

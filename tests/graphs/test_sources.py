@@ -14,7 +14,7 @@ from headrace.dialects import parse
 from headrace.explaining import Over, explained
 from headrace.graphs.drawing import GraphForm, GraphKind, drawn
 from headrace.graphs.operator_graph import Kind, OGraph, operator_graph
-from headrace.pipeline.predicates import sampled_predicates
+from headrace.pipeline.predicate_sample import sample_predicates
 from headrace.rdf.terms import Iri
 from headrace.rewrite.sources import KnownPredicates, Origin, Sources
 from tests.graphs.queries import PAPERS, known_of, of_paper
@@ -157,9 +157,9 @@ def test_the_beginnings_of_static_files_are_sampled(tmp_path: Path) -> None:
     turtle, lines = tmp_path / "a.ttl", tmp_path / "b.nt"
     turtle.write_text("<x:a> <x:p> 1 .")
     lines.write_text("<x:a> <x:q> <x:b> .\n" * 25_000 + "<x:a> <x:r> <x:b> .\n")
-    assert sampled_predicates([(None, turtle)]) == KnownPredicates.of_static([P])
-    found = sampled_predicates([("x:g", lines), (None, turtle)])
+    assert sample_predicates([(None, turtle)]) == KnownPredicates.of_static([P])
+    found = sample_predicates([("x:g", lines), (None, turtle)])
     assert found.static == frozenset({(Iri("x:g"), Q), (None, P)})
     assert not found.is_all
     lines.write_text("no statement\n")
-    assert not sampled_predicates([(None, lines)]).is_all
+    assert not sample_predicates([(None, lines)]).is_all

@@ -265,7 +265,7 @@ def test_heartbeats_follow_what_has_no_time_and_nothing_else(
 
     url = f"{url_of(server)}?type=application/n-quads"
     receiver = TcpReceiver(url, log, clock=lambda: now)
-    receiver.beat_by(is_due)
+    receiver.schedule_heartbeats(is_due)
     receiver.start()
     connection, _ = server.accept()
     with connection:
@@ -297,7 +297,7 @@ def test_what_says_its_time_is_not_followed_by_heartbeats(
     server: socket.socket, log: IngestLog, options: str, line: bytes, beats: bool
 ) -> None:
     receiver = TcpReceiver(url_of(server) + options, log)
-    receiver.beat_by(lambda last, now: now > last)
+    receiver.schedule_heartbeats(lambda last, now: now > last)
     receiver.start()
     connection, _ = server.accept()
     with connection:

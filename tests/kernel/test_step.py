@@ -20,6 +20,7 @@ from headrace.kernel.step import Arrivals
 from headrace.planning.plan import make_plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, Literal
+from tests.fuzzing import repeat
 
 from .streams import (
     CAR,
@@ -136,6 +137,7 @@ times = st.integers(-30, 60)
 streams = st.lists(st.tuples(times, st.sampled_from("gh"), st.sampled_from("abcd")), max_size=30)
 widths = st.integers(1, 25)
 delays = st.integers(0, 12)
+often = repeat(100)
 
 
 def oracle(stream: list[Passage], width: int, slide: int, delay: int) -> Answers:
@@ -158,6 +160,7 @@ def oracle(stream: list[Passage], width: int, slide: int, delay: int) -> Answers
     return answers
 
 
+@often
 @given(streams, widths, widths, delays)
 def test_the_kernel_agrees_with_the_definition(
     stream: list[Passage], width: int, slide: int, delay: int
@@ -166,6 +169,7 @@ def test_the_kernel_agrees_with_the_definition(
     assert counts(stream, width=width, slide=slide, delay=delay) == expected
 
 
+@often
 @given(streams, widths, widths, delays, st.sets(st.integers(0, 30)))
 def test_answers_do_not_depend_on_how_the_stream_is_cut_into_batches(
     stream: list[Passage], width: int, slide: int, delay: int, cuts: set[int]
@@ -174,6 +178,8 @@ def test_answers_do_not_depend_on_how_the_stream_is_cut_into_batches(
     batches = [stream[start:end] for start, end in pairwise(edges)]
     whole = counts(stream, width=width, slide=slide, delay=delay)
     assert counts(*batches, width=width, slide=slide, delay=delay) == whole
+    one_by_one = [[passage] for passage in stream]
+    assert counts(*one_by_one, width=width, slide=slide, delay=delay) == whole
 
 
 def test_patterns_join_within_a_window_only() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from headrace import Engine
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause, FailuresByQuery, ValueFailure
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import Cause, FailuresByQuery, ValueFailure
 from headrace.functions.values import literal_of
 from headrace.pipeline.metrics import Figures, exposition, measures
 from headrace.rdf.terms import Term
@@ -109,6 +109,11 @@ def test_aggregates_without_a_result_are_counted() -> None:
     assert "cannot be computed" in failure.example
     [unread] = failures("?s :is ?d", wild, uncertain("N(1)"), select="(AVG(?d) AS ?n)")
     assert (unread.cause, unread.subject) == (Cause.VALUE, RSPU_DISTRIBUTION)
+    every = failures("?s :is ?d", wild, *WRONG, select="(SUM(?d) AS ?n)")
+    assert [(each.cause, each.subject, each.count) for each in every] == [
+        (Cause.VALUE, RSPU_DISTRIBUTION, 2),
+        (Cause.VALUE, XSD_STRING, 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,16 +149,16 @@ def test_a_query_that_is_removed_takes_its_counts_along() -> None:
     counted = FailuresByQuery()
     counted.add("q", ValueFailure(Cause.CALL, "x:f", 2, "no"))
     counted.add("q", ValueFailure(Cause.CALL, "x:f", 3, "later"))
-    assert counted.listed() == {"q": (ValueFailure(Cause.CALL, "x:f", 5, "no"),)}
+    assert counted.by_query() == {"q": (ValueFailure(Cause.CALL, "x:f", 5, "no"),)}
     counted.remove("q")
-    assert counted.listed() == {}
+    assert counted.by_query() == {}
 
 
 def test_subjects_without_end_are_counted_together() -> None:
     counted = FailuresByQuery()
     for number in range(1_000):
         counted.add("q", ValueFailure(Cause.VALUE, f"x:{number}", 1, "e" * 1_000))
-    found = counted.listed()["q"]
+    found = counted.by_query()["q"]
     assert len(found) <= 101
     assert sum(each.count for each in found) == 1_000
     assert max(len(each.example) for each in found) <= 200

@@ -49,6 +49,26 @@ def test_the_names_of_aggregates_are_of_no_other_variable() -> None:
     json.dumps(shown)
 
 
+def test_aggregates_of_subqueries_are_named_by_what_they_hold() -> None:
+    text = (
+        f"SELECT ?x (SUM(?m) AS ?t) {HEAD} {{ {{ SELECT ?x (MAX(?o) AS ?m) {{ ?x <x:p> ?o }} "
+        "GROUP BY ?x HAVING (MIN(?o) > 1) } { SELECT ?x { ?x <x:q> ?y } GROUP BY ?x "
+        "HAVING (COUNT(DISTINCT ?y) > 2) } } GROUP BY ?x HAVING (AVG(?m) > 3)"
+    )
+    shown = as_json(parse(text).query, "csparql", "csparql")
+    groups = [each["operator"] for each in shown["operators"] if "group by" in each["operator"]]
+    assert groups == [
+        "group by ?x: ?sum = SUM(?m), ?avg = AVG(?m)",
+        "group by ?x: ?max = MAX(?o), ?min = MIN(?o)",
+        "group by ?x: ?count = COUNT(DISTINCT ?y)",
+    ]
+    denoted = explained(parse(text), "text", "denotational")
+    before, _, after = denoted.partition("of what was aggregated\n")
+    assert "aggregations" in before
+    assert "> 3" not in before
+    assert "?avg: ?avg > 3" in after
+
+
 def test_the_filter_of_an_aggregate_stands_after_the_aggregation() -> None:
     text = (
         f"SELECT ?s {HEAD} {{ ?s <x:p> ?o FILTER(?o > 1) }} "

@@ -83,7 +83,7 @@ def test_only_windows_that_slide_over_time(window: str, name: str | None) -> Non
     ("pattern", "reason"),
     [
         ("SELECT ?y {stream} {{ ?x <x:p> ?y . ?y <x:q> ?z . ?x <x:r> ?z }}", "are not all joined"),
-        ("SELECT ?x {stream} {{ ?x <x:p>+ ?y }}", "a property path may lead"),
+        ("SELECT ?x {stream} {{ ?x <x:p>+ ?y }}", "a property path over windows"),
         (
             "SELECT ?x {stream} {{ ?x <x:p> ?y {{ SELECT (MAX(?y) AS ?m) {{ ?x <x:p> ?y }} }} }}",
             "joined on ?x, but ?x is no key of an aggregation in it",
@@ -113,6 +113,20 @@ def test_only_windows_that_slide_over_time(window: str, name: str | None) -> Non
             "joined on ?x, but an EXISTS reads streams",
         ),
         ("SELECT ?x {stream} {{ VALUES ?x {{ <x:a> }} }}", "no pattern of it reads a stream"),
+        (
+            "SELECT ?x {stream} {{ ?x <x:p> ?y }} ORDER BY timestamp(?y)",
+            "use timestamps of solutions",
+        ),
+        (
+            "SELECT ?y (SUM(?z) AS ?n) {stream} {{ ?x <x:p> ?y ; <x:q> ?z }} GROUP BY ?y "
+            "HAVING (MAX(timestamp(?z)) > 3)",
+            "use timestamps of solutions",
+        ),
+        (
+            "SELECT ?x {stream} {{ ?x <x:p> ?y {{ SELECT ?z {{ ?x <x:q> ?z }} }} }} "
+            "ORDER BY timestamp(?y)",
+            "joined on ?x, but a subquery does not select ?x",
+        ),
     ],
 )
 def test_the_reason_why_a_query_is_evaluated_whole(pattern: str, reason: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine, Store
 from headrace.rdf.terms import Iri, Literal, Quad, Term, Triple
 from headrace.reasoning.reduction import EVERYTHING
 from headrace.reasoning.schema import TYPE
+from tests.continuous.ways import sibling_of
+from tests.fuzzing import repeat
 from tests.reasoning.worlds import CLASSES, NODES, PROPERTIES, data, found, read, schema_statements
 
 VARIABLES = ("?x", "?y", "?z")
@@ -52,7 +54,7 @@ def _quads(triples: list[Triple] | set[Triple]) -> list[Quad]:
     return [Quad(each.subject, each.predicate, each.object) for each in triples]
 
 
-@settings(max_examples=100)
+@repeat(100)
 @given(schema_statements(), data, patterns)
 def test_over_static_data(
     schema: list[Triple], statements: list[Triple], chosen: list[tuple[str, str, str]]
@@ -68,7 +70,7 @@ def _rows(answer: Any) -> list[str]:
     return sorted(map(str, answer.rows))
 
 
-@settings(max_examples=60)
+@repeat(60, share=1 / 6)
 @given(schema_statements(), elements, patterns, semantics)
 def test_over_streams(
     schema: list[Triple],
@@ -82,17 +84,22 @@ def test_over_streams(
     entailed = [found(read(schema), each, EVERYTHING) for each in script]
     if counts and [len(each) for each in script] != [len(each) for each in entailed]:
         return  # what follows does not count, and the same stated would
-    ours = _evaluated(Engine(schema=_quads(schema), settings=declared), text, script)
-    theirs = _evaluated(Engine(settings=declared), text, [sorted(e, key=str) for e in entailed])
-    assert ours == theirs
+    theirs = _evaluated(Engine(settings=declared), [text], [sorted(e, key=str) for e in entailed])
+    for texts, step in (([text], 2), ([text], 1), ([sibling_of(text), text, text], 2)):
+        ours = _evaluated(Engine(schema=_quads(schema), settings=declared), texts, script, step)
+        assert ours == theirs
 
 
-def _evaluated(engine: Engine, text: str, script: list[list[Triple]]) -> list[tuple[object, ...]]:
+def _evaluated(
+    engine: Engine, texts: list[str], script: list[list[Triple]], step: int = 2
+) -> list[tuple[object, ...]]:
+    """What the query in the middle finds."""
     stream = engine.stream("s")
-    query = engine.register(text, dialect="csparql")
+    queries = [engine.register(text, dialect="csparql") for text in texts]
+    query = queries[len(queries) // 2]
     for number, element in enumerate(script):
         stream.push(_named(_quads(element)), at=1000 * number)
-        if number % 2:
+        if number % step == step - 1:
             engine.step()
     engine.finish()
     assert query.error is None

@@ -52,6 +52,18 @@ def test_a_query_by_get(client: TestClient) -> None:
     assert subjects(answer.text) == ["x:a", "x:b"]
 
 
+def test_what_a_query_could_not_compute_is_in_a_header(client: TestClient) -> None:
+    text = """SELECT ?s { ?s ?p ?o FILTER(REGEX(?o, CONCAT("(", ?o))) }"""
+    answer = client.get("/sparql", params={"query": text})
+    assert subjects(answer.text) == []
+    assert json.loads(answer.headers["headrace-notes"]) == [
+        "2 patterns of REGEX could not be used; the first: "
+        "RE2 does not accept the pattern '(one': missing ): (one"
+    ]
+    again = client.get("/sparql", params={"query": ALL})
+    assert "headrace-notes" not in again.headers
+
+
 def test_a_query_by_form(client: TestClient) -> None:
     answer = client.post("/sparql", data={"query": ALL})
     assert subjects(answer.text) == ["x:a", "x:b"]

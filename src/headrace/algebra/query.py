@@ -74,7 +74,7 @@ class Dataset:
 
     @property
     def names_no_default(self) -> bool:
-        """Whether it names graphs for GRAPH and none for the default graph."""
+        """True if it names graphs for GRAPH and none for the default graph."""
         return bool(self.named) and not self.default
 
 

@@ -86,7 +86,7 @@ class Consumption(StrEnum):
 
 
 class FromNamed(StrEnum):
-    """Whether the static default graph is seen beside graphs that FROM NAMED names, without FROM.
+    """The visibility of the static default graph beside FROM NAMED without FROM.
 
     It is hidden in SPARQL; the engine of CQELS keeps the data that it has loaded.
     """
@@ -190,7 +190,7 @@ class Semantics:
     from_named: FromNamed = field(default=FromNamed.HIDES, repr=False)
 
     def idle_of(self, stream: str) -> int | None:
-        """After how long a silence a stream is idle; none if it never is."""
+        """Return the idle time-out of a stream; None if it has none."""
         return dict(self.stream_idles).get(stream, self.idle)
 
     @property

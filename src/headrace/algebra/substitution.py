@@ -48,7 +48,7 @@ Bindings = Mapping[Variable, Term]
 
 
 def is_plain(pattern: Operator) -> bool:
-    """Whether putting values in before or after evaluating comes to the same."""
+    """Test whether substitution commutes with the evaluation of an operator."""
     match pattern:
         case Bgp(patterns):
             return not any(isinstance(each, PathPattern) for each in patterns)

@@ -140,7 +140,7 @@ def conjuncts(condition: Expression) -> tuple[Expression, ...]:
 def rewritten(
     expression: Expression, change: Callable[[Expression], Expression | None]
 ) -> Expression:
-    """The expression with every part that `change` has an answer for replaced, outermost first."""
+    """Replace the parts of an expression that `change` has an answer for, outermost first."""
     changed = change(expression)
     if changed is not None:
         return changed
@@ -185,7 +185,7 @@ def everywhere(operator: Operator) -> Iterator[Operator]:
 
 
 def reads_default_graph(operator: Operator) -> bool:
-    """Whether a pattern stands outside any GRAPH, WINDOW and SERVICE, in EXISTS too."""
+    """Search a pattern, its EXISTS too, for patterns outside GRAPH, WINDOW and SERVICE."""
     match operator:
         case Bgp(patterns):
             return bool(patterns)
@@ -211,7 +211,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
 
 def exists_in(expression: Expression) -> tuple[Operator, ...]:
-    """The patterns of EXISTS in an expression."""
+    """Yield the patterns of EXISTS in an expression."""
     return tuple(part.pattern for part in parts(expression) if isinstance(part, Exists))
 
 

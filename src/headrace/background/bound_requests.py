@@ -37,7 +37,7 @@ class BoundRequest:
     replaced: bool = False
 
     def restore(self, table: Table, variables: tuple[str, ...]) -> list[Row]:
-        """Put the terms of the binding back into the rows of the answer.
+        """Restore the terms of the binding in the rows of the answer.
 
         Raises:
             DataError: the answer has a column that was not asked for.

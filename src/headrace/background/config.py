@@ -91,9 +91,10 @@ class ServiceConfig:
         changes: seconds between two changes of a mapping, where they are known, by prefixes of
             endpoints.
         described: the same as descriptions of datasets declare it (`descriptions.described`);
-            `changes` goes before.
-        each: how often single mappings change, by their keys (`declared.changes_of`); what is said
-            of an endpoint is for the others.
+            `changes` overrides it.
+        each: how often single mappings change, by their keys
+            (`change_intervals.read_change_intervals`); other mappings change as often as their
+            endpoint.
         changes_by: the IRI of a property by which the data of endpoints say how often a key
             changes: its value is a duration or a frequency. It is asked for with each mapping.
         rate: how many requests a view may send in a second between evaluations; None sends none.

@@ -214,7 +214,7 @@ class _Stated:
         return [object_ for one, object_ in self.pairs(predicate) if one == subject]
 
     def seconds(self, dataset: Term) -> Iterator[float]:
-        """The times between changes of a dataset: one, if its description is consistent."""
+        """Return the times between changes of a dataset: one, if its description is consistent."""
         said = [seconds_of(each) for each in self.objects(dataset, PERIODICITY)]
         for each in self.objects(dataset, DYNAMICS):
             kinds = self.objects(each, _TYPE)

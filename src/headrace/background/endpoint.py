@@ -119,7 +119,7 @@ class EndpointClient:
         within: float | None = None,
         nested: bool = False,
     ) -> Table:
-        """The solutions of a pattern, or those that can fit some bindings.
+        """Return the solutions of a pattern, or those that can fit some bindings.
 
         They are to be joined with the bindings: there may be some among them that fit none.
 

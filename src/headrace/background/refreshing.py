@@ -17,23 +17,25 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Operator, Service, Slice, Values
 from headrace.algebra.substitution import is_substitutable, substituted, without_impossible
 from headrace.background.breaker import Breaker
+from headrace.background.change_intervals import KeyChanges
 from headrace.background.config import ServiceConfig
 from headrace.background.endpoint import EndpointClient
 from headrace.background.errors import LargeAnswerError, RefusedError, ServiceError, public
-from headrace.background.paced import Paced
-from headrace.background.requests import (
-    Filled,
+from headrace.background.mapping_requests import (
+    FullAnswer,
     Keys,
     Request,
     columns_of,
     describe_failure,
     endpoint_of,
     is_refusal,
-    may_be_cut,
-    meant_seconds,
+    may_be_truncated,
     microseconds,
+    read_seconds,
     rows_of,
 )
+from headrace.background.paced_requests import PacedSender
+from headrace.background.pages import RowLimits, are_alike
 from headrace.background.responses import arranged
 from headrace.background.text import query_text
 from headrace.background.text_terms import is_writable
@@ -75,14 +77,17 @@ class Fetcher:
         self._lock = threading.Lock()
         self._breakers: dict[str, Breaker] = {}
         self._without_values: set[str] = set()
+        self._changes = KeyChanges(config.each)
+        self._limits = RowLimits(client, config.rows, clock)
         self._largest: dict[str, int] = {}  # the block that an endpoint has answered
-        self._fillings: dict[tuple[str, Service], Future[Filled]] = {}
-        self._paced: dict[str, Paced[Request]] = {}
+        self._fillings: dict[tuple[str, Service], Future[FullAnswer]] = {}
+        self._paced: dict[str, PacedSender[Request]] = {}
         self._settled: dict[str, list[Request]] = {}  # what can have no solutions is not sent
         self._numbers = count()
 
     def close(self) -> None:
         """Give up what has not been sent."""
+        self._changes.warn_unmatched()
         for paced in self._paced.values():
             paced.take()
         if self._pool is not None:
@@ -93,7 +98,7 @@ class Fetcher:
         return self._clock()
 
     def habits(self, service: Service) -> Habits:
-        """What the deployment says of the view of a service."""
+        """Return the settings that the deployment has for the view of a service."""
         config, url = self._config, self._client.admitted
         endpoint = endpoint_of(service)
         try:
@@ -117,26 +122,26 @@ class Fetcher:
         )
 
     def declared(self, keys: pl.DataFrame) -> Ints:
-        """Microseconds between changes of some keys, as they are declared; 0 where they are not.
+        """Look up the declared change intervals of some keys, in microseconds; 0 without one.
 
         Of a key of several terms, the shortest time counts.
         """
         found = np.zeros((len(keys.columns), keys.height), np.int64)
         for place, name in enumerate(keys.columns):
-            terms = self._dictionary.terms(keys[name])
-            seconds = [0.0 if each is None else self._config.each.get(each, 0.0) for each in terms]
-            found[place] = microseconds(seconds)
+            found[place] = microseconds(
+                map(self._changes.seconds, self._dictionary.terms(keys[name]))
+            )
         shortest = np.where(found > 0, found, NEVER_CHANGES).min(axis=0)
         return np.where(shortest < NEVER_CHANGES, shortest, 0)
 
     def durations(self, ids: pl.Series) -> Ints:
-        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
-        return microseconds(map(meant_seconds, self._dictionary.terms(ids)))
+        """Read terms as change intervals, in microseconds; 0 for terms that are none."""
+        return microseconds(map(read_seconds, self._dictionary.terms(ids)))
 
     # -- everything ----------------------------------------------------------------------------
 
     def everything(self, service: Service, scope: str, within: float | None) -> Filling:
-        """All solutions; asked for once for each scope, and waited for so many seconds."""
+        """Fetch all solutions once for each scope, and wait at most some seconds."""
         endpoint, key = endpoint_of(service), (scope, service)
         breaker = self._breaker(endpoint)
         most = min(self._config.view, self._config.rows)
@@ -168,19 +173,27 @@ class Fetcher:
             return Filling(too_many=True, requests=requests)
         return Filling(self._encoded(table.variables, table.rows), requests=requests)
 
-    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> Filled:
+    def _filled(self, endpoint: Iri, pattern: Operator, most: int, scope: Scope) -> FullAnswer:
         """Ask for everything, and whether there is more where an endpoint may have a limit."""
         text = query_text(Slice(pattern, 0, most))
         table = self._client.select(endpoint, text, scope=scope, once=True)
         number = len(table.rows)
-        if number >= most or not may_be_cut(number):
-            return Filled(table)
+        if number <= 1 or number >= most:
+            self._limits.note_whole(endpoint, number)
+            return FullAnswer(table)
         text = query_text(Slice(pattern, number, 1))
         try:
             more = self._client.select(endpoint, text, scope=scope, once=True)
         except ServiceError:  # nobody knows, so it is not relied on
-            return Filled(table, more=1, is_cut=True)
-        return Filled(table, more=1, is_cut=bool(more.rows))
+            return FullAnswer(table, more=1, is_cut=True)
+        begins = Table(table.variables, table.rows[: len(more.rows)])
+        if more.rows and are_alike(more, begins):  # it does not follow OFFSET
+            return FullAnswer(table, more=1, is_cut=may_be_truncated(number))
+        if more.rows:
+            self._limits.note_cut(endpoint, number)
+        else:
+            self._limits.note_whole(endpoint, number)
+        return FullAnswer(table, more=1, is_cut=bool(more.rows))
 
     def identities(self, keys: pl.DataFrame) -> Ints:
         """A number for each key that its terms make; ids would do, but for the seed in them."""
@@ -208,7 +221,7 @@ class Fetcher:
         within: float | None,
         scope: str,
     ) -> Reply:
-        """The solutions of some keys, whatever is there after so many seconds."""
+        """Fetch the solutions of some keys, and return those that arrive within some seconds."""
         endpoint = endpoint_of(service)
         variables = columns_of(service.input)
         breaker = self._breaker(endpoint)
@@ -251,7 +264,7 @@ class Fetcher:
             return
         if scope not in self._paced:
             send = partial(self._send, endpoint)
-            self._paced[scope] = Paced(send, self._clock, self._config.lanes)
+            self._paced[scope] = PacedSender(send, self._clock, self._config.lanes)
         paced = self._paced[scope]
         on_their_way = {key for each in paced.unanswered for key in each.keys}
         terms = [each for each in self._terms(keys, asked) if each not in on_their_way]
@@ -263,7 +276,7 @@ class Fetcher:
             each.keys, each.at = tuple(terms[place] for place in each.places), now
             each.scope = Scope(f"{scope}-{now}-{next(self._numbers)}")
         rest = tuple(key for place, key in enumerate(terms) if place not in sent)
-        nothing = Request("", [], keys=rest, at=now)
+        nothing = Request(service.input, None, [], keys=rest, at=now)
         self._settled[scope] = [nothing] if rest else []
         paced.start(requests, rate)
 
@@ -271,7 +284,7 @@ class Fetcher:
         request.future = self._submit(partial(self._sent, endpoint, request, None))
 
     def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
-        """What has been answered since they were taken last; nothing more is sent."""
+        """Return the replies since the last call, and send nothing more."""
         if scope not in self._paced:
             return Replies()
         endpoint, variables = endpoint_of(service), columns_of(service.input)
@@ -293,7 +306,8 @@ class Fetcher:
             asked = self._encoded(names, request.keys)
             found.append((request.at, asked, self._encoded(variables, rows)))
         number = sum(len(each.keys) for each in new)
-        return Replies(tuple(found), number, len(new), tuple(seconds), problem)
+        requests = len(new) + sum(each.more for each in done)
+        return Replies(tuple(found), number, requests, tuple(seconds), problem)
 
     def _size(self, endpoint: Iri) -> int:
         refuses = endpoint.value in self._without_values
@@ -307,7 +321,7 @@ class Fetcher:
         size: int,
         lanes: int,
     ) -> Iterator[Request]:
-        """What can have no solutions is not asked for.
+        """Make requests for keys; leave out keys that can have no solutions.
 
         That is a term that means nothing elsewhere, such as a blank node, and one that cannot stand
         where it would.
@@ -318,7 +332,7 @@ class Fetcher:
                 bound = substituted(pattern, dict(zip(keys, terms[place], strict=True)))
                 possible = without_impossible(bound)
                 if possible is not None:
-                    yield Request(query_text(possible), [place], terms[place])
+                    yield Request(possible, None, [place], terms[place])
             return
         # Over all lanes, so that no request takes longer than it must.
         share = -(-len(asked) // lanes) if asked else 1
@@ -326,7 +340,7 @@ class Fetcher:
         for start in range(0, len(asked), size):
             places = asked[start : start + size]
             rows = tuple(terms[place] for place in places)
-            yield Request(query_text(pattern, Values(keys, rows)), places)
+            yield Request(pattern, Values(keys, rows), places)
 
     def _sent(self, endpoint: Iri, request: Request, until: float | None) -> Table:
         now = self._clock()
@@ -335,9 +349,12 @@ class Fetcher:
         request.started = now
         left = None if until is None else until - now
         try:
-            return self._client.select(
+            table = self._client.select(
                 endpoint, request.text, scope=request.scope, within=left, once=True
             )
+            if self._limits.is_certain(endpoint, len(table.rows), lacks=request.lacks_keys(table)):
+                return table
+            return self._limits.whole(endpoint, request, table, until)
         finally:
             request.ended = self._clock()
 
@@ -383,7 +400,7 @@ class Fetcher:
         return Reply(
             self._encoded(variables, rows),
             tuple(answered),
-            len(started),
+            sum(1 + each.more for each in started),
             tuple(seconds),
             most,
             problem,

@@ -64,6 +64,20 @@ def query_text(operator: Operator, bindings: Values | None = None) -> str:
         raise TooLargeError("the pattern of a SERVICE nests too deeply to be sent") from None
 
 
+def page_text(operator: Operator, bindings: Values | None, after: int, *, ordered: bool) -> str:
+    """The same query, without so many of its first solutions.
+
+    >>> from headrace.rdf.terms import Iri
+    >>> pattern = Bgp((TriplePattern(Variable("s"), Iri("x:p"), Variable("o")),))
+    >>> print(page_text(pattern, None, 20, ordered=True))
+    SELECT ?s ?o WHERE { ?s <x:p> ?o } ORDER BY ?s ?o OFFSET 20
+    """
+    text = query_text(operator, bindings)
+    names = [f"?{each.name}" for each in possible_in_order(operator) if not each.is_anonymous]
+    order = f" ORDER BY {' '.join(names)}" if ordered and names else ""
+    return f"{text}{order} OFFSET {after}"
+
+
 def _written(operator: Operator, bindings: Values | None) -> str:
     writer = _Writer(_names(operator))
     columns = tuple(each for each in possible_in_order(operator) if not each.is_anonymous)

@@ -8,7 +8,7 @@ from headrace.diagnosis.diagnose import diagnose
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.reporter import NoteReporter
-from headrace.diagnosis.values import value_notes
+from headrace.diagnosis.value_notes import value_notes
 
 __all__ = [
     "Code",

@@ -50,7 +50,7 @@ from headrace.rdf.terms import Iri, Literal
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a pattern is matched.
+    """The place where a pattern is matched.
 
     Attributes:
         window: the name of a window, or a variable for each of them; None is outside of windows.
@@ -88,7 +88,7 @@ Demand: TypeAlias = Statement | AllOf | AnyOf
 
 @dataclass(frozen=True)
 class Needs:
-    """What a query needs before it gives rows; worked out once for each plan.
+    """The demands of a query, computed once for each plan.
 
     Attributes:
         plan: the query.
@@ -103,17 +103,17 @@ class Needs:
 
     @cached_property
     def always_answers(self) -> bool:
-        """Whether it gives a row even if nothing matches."""
+        """True if the query gives a row even if nothing matches."""
         return always_answers(self.plan)
 
 
 def demand_of(plan: Plan) -> Demand:
-    """The statements that a query needs before its patterns can match."""
-    return _of(_ungrouped(plan.query.pattern), Scope())
+    """Return the statements that a query needs before its patterns can match."""
+    return _of(_strip_modifiers(plan.query.pattern), Scope())
 
 
 def always_answers(plan: Plan) -> bool:
-    """Whether a query gives a row even if nothing matches: ASK, and aggregates without GROUP BY."""
+    """Tell ASK and aggregates without GROUP BY, which always give a row, from other queries."""
     operator = plan.query.pattern
     while isinstance(operator, Project | Distinct | Reduced | OrderBy | Extend | Slice):
         operator = operator.input
@@ -122,7 +122,7 @@ def always_answers(plan: Plan) -> bool:
 
 
 def statements_of(demand: Demand) -> Iterator[Statement]:
-    """All statements in a demand, in the order of the query."""
+    """Yield the statements of a demand, in the order of the query."""
     match demand:
         case Statement():
             yield demand
@@ -134,7 +134,7 @@ def statements_of(demand: Demand) -> Iterator[Statement]:
 
 
 def required_statements(demand: Demand) -> Iterator[Statement]:
-    """The statements that are needed in any case."""
+    """Return the statements that are needed in any case."""
     match demand:
         case Statement():
             yield demand
@@ -147,8 +147,8 @@ def required_statements(demand: Demand) -> Iterator[Statement]:
             assert_never(demand)
 
 
-def _ungrouped(operator: Operator) -> Operator:
-    """The pattern below the solution modifiers and the grouping of the whole query."""
+def _strip_modifiers(operator: Operator) -> Operator:
+    """Return the pattern below the solution modifiers and the grouping of the whole query."""
     while isinstance(
         operator, Project | Distinct | Reduced | OrderBy | Extend | Slice | Filter | Annotate
     ):
@@ -217,7 +217,7 @@ def _of_pattern(pattern: TriplePattern | PathPattern, scope: Scope) -> Demand:
 
 
 def _of_path(path: Path, scope: Scope) -> Demand:
-    """The properties that a path cannot do without."""
+    """Return the properties that a path cannot do without."""
     match path:
         case Iri():
             return _statement(scope, None, path, None)

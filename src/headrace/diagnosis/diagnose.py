@@ -9,12 +9,12 @@ from typing import Final
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.windows import Counted, CountWindow, TimeWindow, WindowFrame
 from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
-from headrace.diagnosis.names import counted, iri, similar_name
+from headrace.diagnosis.name_suggestions import iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
-from headrace.diagnosis.patterns import PatternDiagnosis
+from headrace.diagnosis.pattern_notes import PatternDiagnosis
 from headrace.diagnosis.probes import Probe
-from headrace.diagnosis.spans import duration_text, time_text
-from headrace.errors import listing
+from headrace.diagnosis.time_texts import duration_text, time_text
+from headrace.errors import counted, listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
 from headrace.rdf.times import plausible_unit
@@ -24,7 +24,7 @@ _MOST_LATE: Final = 2
 
 
 def diagnose(facts: Facts) -> tuple[Note, ...]:
-    """The notes that follow from facts about a run, those about streams first."""
+    """Make notes from facts about a run, those about streams first."""
     return tuple(dict.fromkeys(_Diagnosis(facts).notes()))
 
 
@@ -73,7 +73,7 @@ class _Diagnosis:
         return Note(Code.UNREAD_STREAM, Severity.INFO, text, stream=stream.iri)
 
     def _silence(self, stream: StreamFacts) -> Note | None:
-        """Why a stream has no elements."""
+        """Make the note on a stream without accepted elements."""
         name, place = iri(stream.iri), {"stream": stream.iri}
         sources = f" from {listing(stream.sources, 'and')}" if stream.sources else ""
         subject = stream.sources[0] if stream.sources else None
@@ -82,8 +82,8 @@ class _Diagnosis:
             were = "was" if stream.elements == 1 else "were"
             reason = f": {stream.reason}" if stream.reason else ""
             text = (
-                f"{those} of {name} {were} rejected{reason}; correct the source, or say in which"
-                " format it is"
+                f"{those} of {name} {were} rejected{reason}; correct the source, or declare its"
+                " format"
             )
             any_accepted = any(each.accepted for each in self.facts.streams.values())
             severity = Severity.WARNING if any_accepted else Severity.ERROR
@@ -92,8 +92,8 @@ class _Diagnosis:
             return None
         if stream.high is not None and self.facts.ended:  # a live run makes heartbeats of its own
             text = (
-                f"{name} has had heartbeats and no elements: a line with a time alone moves time"
-                " on, so write a tab and a statement after the time"
+                f"{name} has had heartbeats and no elements: a line that has only a time is a"
+                " heartbeat, so write a tab and a statement after the time"
             )
             return Note(Code.ONLY_HEARTBEATS, Severity.WARNING, text, subject=subject, **place)
         ended = self.facts.ended
@@ -108,7 +108,7 @@ class _Diagnosis:
         return Note(Code.NO_ELEMENTS, severity, text, subject=subject, **place)
 
     def _waits(self, query: QueryFacts, stream: StreamFacts) -> bool:
-        """Whether a query waits for a stream while others of its streams go on."""
+        """Test whether a query waits for a stream while its other streams go on."""
         own = self._streams_of(query)
         return stream.high is None and stream in own and any(each.accepted for each in own)
 
@@ -153,7 +153,7 @@ class _Diagnosis:
                 yield Note(Code.NO_STATIC_GRAPH, Severity.WARNING, text, plan.name, subject=subject)
 
     def _empty_input(self, query: QueryFacts, stream: str) -> Note:
-        """It reads what another query makes, and that one made nothing."""
+        """Make the note on a query that reads the empty stream of another query."""
         maker, name = self.makers[stream].name, query.plan.name
         if self.states[maker].failed:
             why = "has stopped: correct that query first"
@@ -163,12 +163,12 @@ class _Diagnosis:
         return Note(Code.EMPTY_INPUT_STREAM, Severity.WARNING, text, name, stream, maker)
 
     def _streams_of(self, query: QueryFacts) -> list[StreamFacts]:
-        """The streams of a query that are read from outside."""
+        """Return the streams of a query that are read from outside."""
         names = [stream.value for stream in query.plan.streams]
         return [self.facts.streams[name] for name in names if name in self.facts.streams]
 
     def _silent_streams(self, query: QueryFacts) -> Note | bool | None:
-        """Its streams have no elements, or are all late, which their own notes say."""
+        """Find streams without elements, whose own notes explain the query too."""
         own = self._streams_of(query)
         silent = [each for each in own if not each.accepted]
         if own and len(own) == len(query.plan.streams):
@@ -199,7 +199,7 @@ class _Diagnosis:
         return Note(Code.ONLY_IN_GAPS, Severity.WARNING, text, name)
 
     def _not_closed(self, query: QueryFacts) -> Note | None:
-        """None of its windows has closed."""
+        """Make the note on a query none of whose windows has closed."""
         report = query.plan.semantics.report
         if isinstance(report, OnClose):
             found = self._too_few(query)
@@ -210,7 +210,7 @@ class _Diagnosis:
         return self._open(query)
 
     def _too_few(self, query: QueryFacts) -> Note | None:
-        """A stream has had fewer elements than a count window needs before it closes."""
+        """Make the note on a count window that had too few elements to close."""
         name, found = query.plan.name, list[Note]()
         for window in query.plan.windows:
             stream, frame = self.facts.streams.get(window.stream.value), window.frame
@@ -226,7 +226,7 @@ class _Diagnosis:
         return found[0] if found else None
 
     def _open(self, query: QueryFacts) -> Note | None:
-        """In a live run: the first window is still open, and which stream it waits for."""
+        """Make the note on the open first window of a live run."""
         own = self._streams_of(query)
         reached = [
             (each.high - query.plan.delay(Iri(each.iri)), each)
@@ -249,7 +249,7 @@ class _Diagnosis:
         return PatternDiagnosis(self.facts, query.needs, self.makers, frozenset(idle))
 
     def _patterns(self, query: QueryFacts) -> Note | bool | None:
-        """A statement that it needs cannot be found."""
+        """Make the note on a statement that the query needs and that cannot be found."""
         found = self._found(query)
         if found.missing is None:
             return None
@@ -259,7 +259,7 @@ class _Diagnosis:
         return found.note(found.missing) or True
 
     def _times_apart(self, query: QueryFacts) -> Note | None:
-        """Two streams that are never in windows at the same time."""
+        """Make the note on two streams whose elements are never in windows together."""
         widths = [w.frame.width for w in query.plan.windows if isinstance(w.frame, TimeWindow)]
         if len(widths) < len(query.plan.windows) or query.needs.always_answers:
             return None
@@ -291,19 +291,19 @@ class _Diagnosis:
         return Note(Code.TIMES_APART, Severity.WARNING, text, plan.name, other[2].iri)
 
     def _empty_windows(self, query: QueryFacts) -> Note | None:
-        """Elements have come before the query was registered, and none since."""
+        """Make the note on a query since whose registration no element has come."""
         own = self._streams_of(query)
         if query.offered != 0 or len(own) < len(query.plan.streams):
             return None
         name, streams = query.plan.name, listing((iri(each.iri) for each in own), "and")
         text = (
-            f"windows of '{name}' close empty: nothing has come on {streams} since it was"
-            " registered, and it sees what comes from then on; push more elements"
+            f"windows of '{name}' close empty: no element has come on {streams} since it was"
+            " registered, and it does not see earlier ones; push more elements"
         )
         return Note(Code.EMPTY_WINDOWS, Severity.WARNING, text, name)
 
     def _mostly_late(self, query: QueryFacts) -> Note | bool | None:
-        """Most elements of one of its streams missed a window."""
+        """Make the note on a stream most of whose elements missed a window."""
         for stream in query.plan.streams:
             known = self.facts.streams.get(stream.value)
             if known is None or query.needs.always_answers:
@@ -321,12 +321,12 @@ class _Diagnosis:
 
 
 def _is_mute(query: QueryFacts) -> bool:
-    """Whether a query has given no rows, or gives rows whatever its patterns find."""
+    """Test whether a query has given no rows, or gives rows whatever its patterns match."""
     return not query.failed and (query.rows == 0 or query.needs.always_answers)
 
 
 def _number_of(stream: StreamFacts, frame: WindowFrame) -> int | None:
-    """How many triples or elements of a stream a count window may have counted."""
+    """Count the triples or elements of a stream for a count window, at most."""
     if not isinstance(frame, CountWindow):
         return None
     if frame.counted is Counted.ELEMENTS:
@@ -348,16 +348,16 @@ def _all_late(stream: StreamFacts) -> Note:
 
 
 def _wait(stream: StreamFacts) -> str:
-    """Which delay would have waited for the late elements of a stream."""
+    """Suggest a delay that would have waited for the late elements of a stream."""
     least, high = stream.tally.least, stream.high
     if least is None or high is None or stream.tally.partial:
-        return "a greater delay waits for them, as in --set delay=10s"
+        return "a longer delay waits for them, as in --set delay=10s"
     needed = duration_text(high - least)
-    return f"time had come to {time_text(high)} before, and --set delay={needed} waits for them"
+    return f"event time had reached {time_text(high)} before; --set delay={needed} waits for them"
 
 
 def _time_unit(stream: StreamFacts) -> Note | None:
-    """Times that are plausible in another unit than milliseconds."""
+    """Make the note on times that look like another unit than milliseconds."""
     least, high = stream.tally.least, stream.high
     if least is None or high is None:
         return None
@@ -374,7 +374,7 @@ def _time_unit(stream: StreamFacts) -> Note | None:
 
 
 def _gapped(plan: Plan) -> Sequence[TimeWindow]:
-    """The frames of windows that leave gaps."""
+    """Return the frames of windows that leave gaps."""
     return [
         window.frame
         for window in plan.windows
@@ -401,7 +401,7 @@ def _skipped(query: QueryFacts) -> Note:
 
 
 def _reach(plan: Plan) -> int | None:
-    """How far apart two elements may be that some evaluation sees together."""
+    """Compute how far apart two elements of one evaluation may be."""
     frames = [w.frame for w in plan.windows if isinstance(w.frame, TimeWindow)]
     slides = [frame.slide or 0 for frame in frames]
     # A window that is taken at its latest close is behind by its slide at most.

@@ -14,7 +14,7 @@ from headrace.rdf.terms import Iri
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """What has become of a stream.
+    """The facts about a stream.
 
     Attributes:
         iri: its name.
@@ -38,13 +38,13 @@ class StreamFacts:
 
     @property
     def accepted(self) -> int:
-        """How many elements were not rejected."""
+        """The number of elements that were not rejected."""
         return self.elements - self.rejected
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """What has become of a query.
+    """The facts about a query.
 
     Attributes:
         needs: the query, and what it needs.
@@ -75,10 +75,10 @@ class QueryFacts:
 
 
 class StaticData(Protocol):
-    """What notes need to know about static data."""
+    """The interface of static data for the diagnosis."""
 
     def has(self, probe: Probe, graphs: Sequence[Iri | None] | None) -> bool:
-        """Whether a statement matches a probe in some graphs.
+        """Test whether a statement in some graphs matches a probe.
 
         Args:
             probe: what is looked for.
@@ -95,7 +95,7 @@ class StaticData(Protocol):
 
 
 class NoStaticData:
-    """No static data."""
+    """Static data without statements."""
 
     graphs: frozenset[str] = frozenset()
     predicates: Sequence[str] = ()
@@ -107,7 +107,7 @@ class NoStaticData:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that is known about a run.
+    """The facts about a run.
 
     Attributes:
         streams: the streams that are read from outside, by IRI.

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 
 class Severity(StrEnum):
-    """How serious a note is: with `--quiet`, only errors are printed."""
+    """The severity of a note; with `--quiet`, only errors are printed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -72,16 +72,16 @@ class Note:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is shown even if the user wants quiet."""
+        """True if it is shown with `--quiet` too."""
         return self.severity is Severity.ERROR
 
     @property
     def key(self) -> NoteKey:
-        """What makes two notes the same one, whatever the counts in their texts are."""
+        """The identity of the note, whatever counts its text has."""
         return self.code, self.query, self.stream, self.subject
 
     def as_json(self) -> dict[str, str]:
-        """The fields of the note for JSON; a field without a value is left out."""
+        """Return the fields of the note for JSON, without those that have no value."""
         fields = {
             "code": str(self.code),
             "severity": str(self.severity),
@@ -93,5 +93,5 @@ class Note:
         return {name: value for name, value in fields.items() if value is not None}
 
     def concerns(self, query: str, streams: Iterable[str]) -> bool:
-        """Whether the note explains a query that reads some streams."""
+        """Test whether the note explains a query that reads some streams."""
         return self.query == query or (self.query is None and self.stream in set(streams))

@@ -1,4 +1,4 @@
-"""Probes: which statements of a stream are counted, because notes may be about them."""
+"""Probes: patterns whose statements in a stream are counted for notes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Probe:
 
     @property
     def is_plain(self) -> bool:
-        """Whether only the predicate and the sort of graph matter."""
+        """True if only the predicate and the kind of graph matter."""
         return self.graph is None and self.subject is None and self.object is None
 
     @property
@@ -51,8 +51,8 @@ class Probe:
         """The same without the subject and the object."""
         return replace(self, subject=None, object=None)
 
-    def explaining(self) -> tuple[Probe, ...]:
-        """The probe itself, and those that tell why it finds nothing."""
+    def related_probes(self) -> tuple[Probe, ...]:
+        """Return the probe, and those that explain why it matches nothing."""
         plain = Probe(predicate=self.predicate)
         own = (self, self.by_predicate, plain, replace(plain, named=True))
         graph = () if self.graph is None else (Probe(named=True, graph=self.graph),)
@@ -61,7 +61,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What has been counted of the statements of a stream. Sums do not depend on any order.
+    """The counts of the statements of a stream. Sums do not depend on any order.
 
     Attributes:
         counts: how many statements matched each probe, by its key.
@@ -78,11 +78,11 @@ class Tally:
     partial: bool = False
 
     def count(self, probe: Probe) -> int | None:
-        """How many statements matched a probe; None if that is not known."""
+        """Return the number of statements that matched a probe; None if it is not known."""
         return None if self.partial else self.counts.get(probe.key)
 
     def plus(self, other: Tally) -> Tally:
-        """Both together, for the probes of this one."""
+        """Add another tally, for the probes of this one."""
         times = [time for time in (self.least, other.least) if time is not None]
         return Tally(
             {key: count + other.counts.get(key, 0) for key, count in self.counts.items()},
@@ -93,20 +93,20 @@ class Tally:
         )
 
     def counting(self, keys: Iterable[str]) -> Tally:
-        """The same for other probes: new ones begin at zero."""
+        """Replace the probes; new ones begin at zero."""
         return replace(self, counts={key: self.counts.get(key, 0) for key in keys})
 
 
 def first_names(names: Iterable[str]) -> tuple[str, ...]:
-    """The first of some names in alphabetical order, each once."""
+    """Return the first of some names in alphabetical order, each once."""
     return tuple(nsmallest(_MOST_NAMES, set(names)))
 
 
-def chosen_probes(wanted: Iterable[Probe]) -> tuple[Probe, ...]:
-    """The probes that are counted: all that are explained by others come with these."""
+def limit_probes(wanted: Iterable[Probe]) -> tuple[Probe, ...]:
+    """Choose the probes that are counted, each with its related probes."""
     found: dict[Probe, None] = {}
     for probe in dict.fromkeys(wanted):
-        more = {**found, **dict.fromkeys(probe.explaining())}
+        more = {**found, **dict.fromkeys(probe.related_probes())}
         if len(more) <= MOST_PROBES:
             found = more
     return tuple(found)

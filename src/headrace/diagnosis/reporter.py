@@ -1,4 +1,4 @@
-"""Which notes are new: each is reported once, and again only after it was resolved."""
+"""The reporter of notes: each is reported once, and again only after it was resolved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.diagnosis.note import Note, NoteKey
 
 
 class NoteReporter:
-    """Reports each note once, after it has been true for a while."""
+    """A reporter of notes: once each, after they have been true for a while."""
 
     def __init__(
         self, report: Callable[[Note], object], clock: Callable[[], float], grace: float

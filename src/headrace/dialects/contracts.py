@@ -19,7 +19,7 @@ KEYS: Final = tuple(
 
 
 def budget_of(settings: Mapping[str, str], duration: Mapping[str, int]) -> Budget | None:
-    """The budget that settings give to a SERVICE without one; None if they give none.
+    """Return the budget that settings give to a SERVICE without one; None if they give none.
 
     Args:
         settings: of a run.
@@ -55,7 +55,7 @@ def _share(text: str) -> float:
 
 
 def rate_of(settings: Mapping[str, str]) -> float | None:
-    """How many requests are allowed in a second between evaluations; None if none are.
+    """Return the rate of requests between evaluations; None if none is set.
 
     Raises:
         SettingError: it is no positive number.

@@ -184,7 +184,7 @@ KEYS: Final = (
 
 
 def applied(semantics: Semantics, settings: Mapping[str, str]) -> Semantics:
-    """The semantics with the settings of a run put over them; `profile` is not one of them."""
+    """Override semantics with the settings of a run, except `profile`."""
     for key, text in settings.items():
         if not isinstance(text, str):
             raise SettingError(f"expected the value of '{key}' as text, found {text!r}")
@@ -215,7 +215,7 @@ def service_budget(settings: Mapping[str, str]) -> Budget | None:
 
 
 def service_rate(settings: Mapping[str, str]) -> float | None:
-    """How many requests settings allow in a second between evaluations, to every budget."""
+    """Read the rate of requests between evaluations from settings."""
     return contracts.rate_of(settings)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause, Recorder
+from headrace.functions.value_failures import Cause, Recorder
 from headrace.rdf.terms import Term
 
 if TYPE_CHECKING:  # what it needs takes time to load
@@ -37,7 +37,7 @@ class Calls:
     _columns: KeptColumns | None = None
 
     def result(self, iri: str, function: Callable[..., Term], arguments: Arguments) -> Term:
-        """What a function gives for some terms.
+        """Call a function with some terms.
 
         Raises:
             ExpressionError: it has no result.

@@ -31,11 +31,11 @@ from headrace.functions import chance
 from headrace.functions.calls import Calls
 from headrace.functions.comparison import is_member
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause
 from headrace.functions.logic import conjunction, disjunction, truth
 from headrace.functions.patterns import PatternError
 from headrace.functions.table import BUILT_INS, OPERATORS, Extension, Function, Functions, is_cast
 from headrace.functions.terms import iri, triple
+from headrace.functions.value_failures import Cause
 from headrace.functions.values import FALSE, TRUE
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
@@ -238,15 +238,15 @@ def _built_in(call: BuiltIn, functions: Functions) -> Evaluator:
             relative(solution, context), None if context.base is None else Iri(context.base)
         )
     if name in _OF_PATTERNS:
-        return _noting_patterns(name, BUILT_INS[name], evaluators)
+        return _count_pattern_errors(name, BUILT_INS[name], evaluators)
     return _strict(BUILT_INS[name], evaluators)
 
 
 _OF_PATTERNS: Final = frozenset({"REGEX", "REPLACE"})
 
 
-def _noting_patterns(name: str, function: Function, arguments: list[Evaluator]) -> Evaluator:
-    """A function whose pattern may be one that cannot be used, which is counted."""
+def _count_pattern_errors(name: str, function: Function, arguments: list[Evaluator]) -> Evaluator:
+    """Wrap a function so that unusable patterns are counted."""
 
     def value(solution: Solution, context: EvaluationContext) -> Term:
         terms = [argument(solution, context) for argument in arguments]

@@ -1,7 +1,7 @@
 r"""Regular expressions of users: XPath's, run by RE2, whose time is linear in the text.
 
 XPath's classes are translated (`\d \w \s \i \c` mean what they mean there: `\w` is everything but
-punctuation, separators and other, so it has no `_`). What RE2 has not is an error that says so:
+punctuation, separators and other, so it has no `_`). Other syntax is an error that says so:
 back-references, look-around, subtraction of classes and Unicode blocks (`\p{IsGreek}`).
 """
 
@@ -126,7 +126,7 @@ def _searchable(text: str) -> str:
 def check_pattern(
     pattern: Term | None, flags: Term | None, replacement: Term | None, *, replaces: bool
 ) -> None:
-    """Refuse constant arguments with which no text has a result; None is not constant.
+    """Refuse constant arguments without a result for any text; None is not constant.
 
     Raises:
         ExpressionError: saying what is wrong; `PatternError` if it is the pattern.
@@ -195,7 +195,7 @@ _UNSUPPORTED: Final = (
 
 
 def _check_supported(pattern: str, token: str, at: int) -> None:
-    """Refuse what stands at a place of a pattern, outside of classes, if RE2 has it not."""
+    """Refuse constructs outside of classes that RE2 does not support."""
     if token[0] == "\\" and token[1:] in set("123456789"):
         raise _unsupported(
             f"a back-reference, {token}",
@@ -211,14 +211,16 @@ def _check_supported(pattern: str, token: str, at: int) -> None:
 
 
 def _unsupported(found: str, at: int, hint: str) -> PatternError:
-    return PatternError(f"the pattern has {found}, at character {at + 1}, which RE2 has not", hint)
+    return PatternError(
+        f"the pattern has {found}, at character {at + 1}, which RE2 does not support", hint
+    )
 
 
 _TOKEN: Final = re.compile(r"\\[pP]\{[^}]*\}|\\.|-\[|.", re.DOTALL)
 
 
 def _translated(pattern: str, ignore_space: bool) -> str:
-    """The pattern with XPath's classes in the words of RE2."""
+    """Translate XPath's character classes to RE2."""
     out: list[str] = []
     in_class = False
     for found in _TOKEN.finditer(pattern):
@@ -251,7 +253,7 @@ def _escape(token: str, in_class: bool) -> str:
         if letter not in _COMPLEMENTS:
             hint = f"write \\{letter} outside of the class, with |"
             raise PatternError(
-                f"the pattern has \\{letter} inside a class, which RE2 has not", hint
+                f"the pattern has \\{letter} inside a class, which RE2 does not support", hint
             )
         return _COMPLEMENTS[letter]
     return token
@@ -264,7 +266,7 @@ _PIECE: Final = re.compile(r"\\[\\$]|\$[0-9]+|[^\\$]+|.", re.DOTALL)
 
 @lru_cache(_CACHED)
 def _pieces(replacement: str, groups: int) -> tuple[str | int, ...]:
-    r"""A replacement as text and numbers of groups.
+    r"""Split a replacement into text and numbers of groups.
 
     >>> _pieces(r"a\$$1$23", 2)
     ('a', '$', 1, 2, '3')

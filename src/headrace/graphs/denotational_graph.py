@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from headrace.algebra.display_names import choose_display_names
 from headrace.algebra.expressions import (
     Aggregate,
     Exists,
@@ -39,7 +40,6 @@ from headrace.algebra.operators import (
 )
 from headrace.algebra.paths import Path, PathPattern
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
-from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import of_term, possible
 from headrace.algebra.walk import parts, rewritten
 from headrace.algebra.windows import WindowDeclaration
@@ -76,7 +76,7 @@ _VALUES_SHOWN: Final = 4
 def denotational_graph(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> DGraph:
-    """The graph of a query's terms and sources, or that of another pattern that means the same.
+    """Draw the graph of a query's terms and sources, or of an equivalent pattern.
 
     Args:
         query: the query.
@@ -85,7 +85,7 @@ def denotational_graph(
     """
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    words = Words(names, readable_names((query.form, shown)))
+    words = Words(names, choose_display_names((query.form, shown)))
     builder = _Builder(query, words, Reading.of(query, known))
     builder.add(_below_modifiers(shown), _Standing(Place(), _Scope()))
     return builder.graph(names)

@@ -36,7 +36,7 @@ class GraphForm(StrEnum):
 def drawn(
     query: Query, kind: GraphKind, form: GraphForm, known: KnownPredicates | None = None
 ) -> str:
-    """A graph of a query as text.
+    """Draw a graph of a query as text.
 
     Args:
         query: the query.

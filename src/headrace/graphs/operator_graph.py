@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from headrace.algebra.display_names import choose_display_names
 from headrace.algebra.expressions import Exists, Expression
 from headrace.algebra.operators import (
     Annotate,
@@ -35,7 +36,6 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.query import Ask, Construct, Describe, Query, Select
-from headrace.algebra.readable import readable_names
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import parts
 from headrace.algebra.windows import WindowDeclaration
@@ -134,7 +134,7 @@ class OGraph:
 def operator_graph(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> OGraph:
-    """The graph of a query's operators, or of another pattern that means the same.
+    """Return the graph of a query's operators, or of another pattern that means the same.
 
     Args:
         query: the query.
@@ -147,10 +147,10 @@ def operator_graph(
 def placed_operators(
     query: Query, pattern: Operator | None = None, known: KnownPredicates | None = None
 ) -> tuple[OGraph, Mapping[int, int]]:
-    """The same, and which node each operator has become, by its identity."""
+    """Return the graph, and the node of each operator by its identity."""
     shown = query.pattern if pattern is None else pattern
     names = Names.of(query, shown)
-    words = Words(names, readable_names((query.form, shown)))
+    words = Words(names, choose_display_names((query.form, shown)))
     builder = _Builder(query, words, Reading.of(query, known))
     top = builder.add(shown, Place())
     builder.finish(top)

@@ -56,10 +56,10 @@ def inventory(graph: DGraph) -> str:
     noted = [
         each for each in graph.vertices if each.annotations and each.role is not Role.PREDICATE
     ]
-    lines += _listed(
-        "annotated", (f"{each.label}: {'; '.join(each.annotations)}" for each in noted)
-    )
+    made = {each.variable for each in graph.aggregations}
+    lines += _listed("annotated", (_annotated(each) for each in noted if each.id not in made))
     lines += _listed("aggregations", (_aggregation(graph, each) for each in graph.aggregations))
+    lines += _listed("of what was aggregated", (_annotated(e) for e in noted if e.id in made))
     lines += _listed("in the result", _labels(each for each in graph.vertices if each.in_result))
     return "\n".join([*lines, *_legend(graph)])
 
@@ -71,6 +71,10 @@ def _listed(title: str, entries: Iterable[str]) -> list[str]:
 
 def _labels(vertices: Iterable[Vertex]) -> Iterator[str]:
     return (vertex.label for vertex in vertices)
+
+
+def _annotated(vertex: Vertex) -> str:
+    return f"{vertex.label}: {'; '.join(vertex.annotations)}"
 
 
 def _path(graph: DGraph, path: PatternPath) -> str:

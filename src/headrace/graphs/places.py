@@ -107,11 +107,11 @@ class Reading:
 
     @classmethod
     def of(cls, query: Query, known: KnownPredicates | None = None) -> Reading:
-        """What the places of a query read, as far as it is known."""
+        """Collect what is known about the sources of a query."""
         return cls(query, Sources.of(query, known))
 
     def origin(self, pattern: TriplePattern | PathPattern, place: Place) -> Origin:
-        """Where the statements of a pattern are expected."""
+        """Say where the statements of a pattern are expected."""
         match place.where:
             case Where.DEFAULT:
                 return self.sources.origin(pattern)
@@ -131,14 +131,14 @@ class Reading:
             yield from (each for each in self.query.windows if each.in_default_graph)
 
     def branches(self, union: Union, place: Place) -> tuple[Operator, ...]:
-        """The branches of a union that may have solutions; not those that read no graph."""
+        """Yield the branches of a union that may have solutions."""
         if place.where is not Where.DEFAULT:
             return union.branches
         kept = tuple(each for each in union.branches if not self._reads_nothing(each))
         return kept or union.branches
 
     def _reads_nothing(self, operator: Operator) -> bool:
-        """Whether an operator has no solutions, because the query reads no static named graph."""
+        """Test whether an operator has no solutions because no static named graph is read."""
         match operator:
             case Graph(Variable()):
                 return not self.sources_of(Place().inside(operator), Origin.STATIC)
@@ -159,7 +159,7 @@ class Reading:
                 return False
 
     def sources_of(self, place: Place, origin: Origin) -> tuple[Source, ...]:
-        """What a pattern in a place reads, of one origin."""
+        """Return the sources of a pattern in a place, of one origin."""
         match place.where:
             case Where.DEFAULT:
                 return tuple(self._of_default_graph(origin))
@@ -196,7 +196,7 @@ def stream_text(window: WindowDeclaration, words: Words) -> str:
 
 
 def service_lines(service: Service, words: Words) -> list[str]:
-    """An endpoint, and what is asked of it besides its answer."""
+    """Write an endpoint and its budget as lines."""
     lines = [words.term(service.endpoint)]
     if service.silent:
         lines.append("SILENT")

@@ -68,7 +68,7 @@ class Words:
     readable: Mapping[Variable, Variable] = field(default_factory=dict)
 
     def term(self, term: PatternTerm | Term) -> str:
-        """A term of a pattern."""
+        """Write a term of a pattern."""
         match term:
             case Variable():
                 name = self.readable.get(term, term).name

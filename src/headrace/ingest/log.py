@@ -135,7 +135,7 @@ class IngestLog:
         return tuple(path.name for path in self._paths())
 
     def last_record(self) -> Record | None:
-        """The record that was put on disk last, of those that are still there."""
+        """Return the record that was put on disk last, of those that are still there."""
         for path in reversed(self._paths()):
             for line in _lines_backwards(path):
                 return record_of_line(line)

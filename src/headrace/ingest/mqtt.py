@@ -92,7 +92,7 @@ class MqttReceiver(Receiver):
             while not self._stopping.is_set():
                 self._take_group(client)
                 self._keep_group(client)
-                self._beat()
+                self._write_heartbeat()
         except OSError:
             self._keep_group(client)  # some of it may be of quality 0, which does not come again
             if not self._accepted:

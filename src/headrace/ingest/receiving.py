@@ -17,7 +17,7 @@ from headrace.rdf.formats import Format, format_of_media_type
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
 BeatRule: TypeAlias = Callable[[int, int], bool]
-"""Whether a heartbeat is due: given the last time in the log, and the present."""
+"""Tests whether a heartbeat is due, from the last time in the log and the present."""
 
 _FIRST_DELAY: Final = 0.1
 _LONGEST_DELAY: Final = 10.0
@@ -47,13 +47,13 @@ class Receiver(ABC):
         self._latest = self._written = 0
         self._says_times = _says_time(log.last_record())
 
-    def beat_by(self, rule: BeatRule) -> None:
+    def schedule_heartbeats(self, rule: BeatRule) -> None:
         """Write heartbeats where nothing comes, so that windows close; call it before `start`."""
         self._beat_rule = rule
 
     @property
     def goes_by_arrival(self) -> bool:
-        """Whether what it receives has no time but that of its arrival, as far as is known."""
+        """True if its messages have no time but that of their arrival, as far as is known."""
         return self._says_times is False
 
     @property
@@ -109,15 +109,15 @@ class Receiver(ABC):
                 return
             finally:
                 self._ready.clear()
-            self._wait_beating(self._delay)
+            self._wait_with_heartbeats(self._delay)
             self._delay = min(2 * self._delay, _LONGEST_DELAY)
 
     def _now(self) -> int:
-        """The time of arrival, which does not go back when the clock does."""
+        """Return the time of arrival, which never goes back."""
         self._latest = max(self._latest, self._clock())
         return self._latest
 
-    def _beat(self) -> None:
+    def _write_heartbeat(self) -> None:
         """Write a heartbeat if one is due; not while something is stamped that is not written.
 
         It is of the thread that stamps and writes what comes, so that times rise in the log.
@@ -131,11 +131,11 @@ class Receiver(ABC):
             self._log.append([heartbeat(now)], urgent=True)
             self._written = now
 
-    def _wait_beating(self, seconds: float) -> None:
+    def _wait_with_heartbeats(self, seconds: float) -> None:
         """Wait for some time, or until it is stopped; time goes on for those who read."""
         while seconds > 0 and not self._stopping.wait(min(seconds, _BEAT_WAIT)):
             seconds -= _BEAT_WAIT
-            self._beat()
+            self._write_heartbeat()
 
     def _connected(self) -> None:
         self._trouble = None
@@ -173,7 +173,7 @@ class Receiver(ABC):
 
 
 def _says_time(record: Record | None) -> bool | None:
-    """Whether a record may say when it happened; none if there is no record."""
+    """Test whether a record may have a time of its own; None without a record."""
     if record is None or not record.data:
         return None if record is None else False
     try:

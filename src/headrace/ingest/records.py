@@ -35,7 +35,7 @@ class Record:
     problem: str | None = None
 
     def line(self) -> bytes:
-        r"""One line of JSON, with its line end.
+        r"""Write one line of JSON, with its line end.
 
         >>> Record(7, "text/turtle", b"<x:a> a 'b'\n.").line()[:-28]
         b'{"received":7,"type":"text/turtle","data":"<x:a> a \'b\'\\n."'
@@ -104,7 +104,7 @@ _MEMBER: Final = _BEFORE + bytes(16) + _AFTER
 
 
 def heartbeat(now: int) -> Record:
-    r"""A record without data, by which time goes on to a moment in microseconds.
+    r"""Make a record without data that moves time to a moment in microseconds.
 
     >>> heartbeat(1_500_000).line()[:-28]
     b'{"received":1500000,"type":"application/n-quads","data":"","time":"1500"'
@@ -113,7 +113,7 @@ def heartbeat(now: int) -> Record:
 
 
 def record_of_line(line: bytes) -> Record | None:
-    """The record that a line of a log says; none if it is not one.
+    """Read the record in a line of a log; None if there is none.
 
     >>> record_of_line(heartbeat(7).line()) == heartbeat(7)
     True

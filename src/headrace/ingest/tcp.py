@@ -111,7 +111,7 @@ class TcpReceiver(Receiver):
                 data = connection.recv(_CHUNK)
             except TimeoutError:
                 self._keep(lines.take(everything=True))
-                self._beat()
+                self._write_heartbeat()
                 continue
             if not data:
                 return

@@ -20,7 +20,7 @@ import polars as pl
 from headrace.algebra.expressions import Aggregate, Variable
 from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause, Recorder
+from headrace.functions.value_failures import Cause, Recorder
 from headrace.functions.values import is_distribution
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
@@ -45,7 +45,7 @@ def group(
     instants: Sequence[int],
     expressions: Expressions,
 ) -> Solutions:
-    """A solution for each group: its keys and its aggregates.
+    """Group solutions, and compute the keys and aggregates of each group.
 
     Without keys there is one group at each instant, also where there is no solution.
     """
@@ -125,7 +125,7 @@ def _in_runs(solutions: Solutions, names: list[str]) -> tuple[Solutions, _Runs]:
 def _aggregated(
     ordered: Solutions, runs: _Runs, call: Aggregate, expressions: Expressions
 ) -> pl.Series:
-    """The id of the aggregate of each group."""
+    """Compute the id of the aggregate of each group."""
     dictionary = expressions.dictionary
     if call.argument is None and not call.distinct:
         return _integers(pl.Series(runs.lengths), dictionary)
@@ -256,9 +256,24 @@ def _result(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Te
     try:
         # DISTINCT has been done on ids.
         return of_terms(call.function, terms, separator=call.separator)
-    except UnreadableValueError as error:
-        failures.note(Cause.VALUE, error.datatype, str(error))
+    except UnreadableValueError:
+        _note_unreadable(terms, failures)
     except ExpressionError as error:
         if None not in terms and any(is_distribution(term) for term in terms if term is not None):
             failures.note(Cause.AGGREGATE, call.function, str(error), tuple(terms))
     return None
+
+
+def _note_unreadable(terms: list[Term | None], failures: Recorder) -> None:
+    """Count each value of a group that is neither a distribution nor a number."""
+    # What it needs takes as long to load as everything else, and few queries ask for it.
+    from headrace.functions.uncertainty.literals import distribution_of  # noqa: PLC0415
+
+    for term in terms:
+        try:
+            if term is not None:
+                distribution_of(term)
+        except UnreadableValueError as error:
+            failures.note(Cause.VALUE, error.datatype, str(error))
+        except ExpressionError:  # a number that no distribution can be
+            continue

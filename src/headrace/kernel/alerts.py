@@ -62,19 +62,22 @@ class Alerts:
         self._callbacks.append(callback)
 
     def hear(self, contracts: Mapping[str, Contracted]) -> None:
-        """Tell what has changed, now that queries stand so."""
-        for query, standing in contracts.items():
-            for (name, endpoint), alert in list(self.raised.items()):
-                if name == query and endpoint not in standing.alerts:
-                    del self.raised[name, endpoint]
-                    quality = standing.accuracy, standing.absent, standing.completeness
-                    self._tell(Alert(query, alert.endpoint, standing.at, None, *quality))
-            for endpoint, problem in standing.alerts.items():
-                if (query, endpoint) not in self.raised:
-                    quality = standing.accuracy, standing.absent, standing.completeness
-                    alert = Alert(query, endpoint, standing.at, problem, *quality)
-                    self.raised[query, endpoint] = alert
-                    self._tell(alert)
+        """Tell what has changed, in order, now that queries stand so."""
+        for query, contracted in contracts.items():
+            for standing in (*contracted.earlier, contracted):
+                self._hear(query, standing)
+
+    def _hear(self, query: str, standing: Contracted) -> None:
+        quality = standing.accuracy, standing.absent, standing.completeness
+        for (name, endpoint), alert in list(self.raised.items()):
+            if name == query and endpoint not in standing.alerts:
+                del self.raised[name, endpoint]
+                self._tell(Alert(query, alert.endpoint, standing.at, None, *quality))
+        for endpoint, problem in standing.alerts.items():
+            if (query, endpoint) not in self.raised:
+                alert = Alert(query, endpoint, standing.at, problem, *quality)
+                self.raised[query, endpoint] = alert
+                self._tell(alert)
 
     def _tell(self, alert: Alert) -> None:
         self._log(str(alert))

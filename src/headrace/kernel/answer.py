@@ -68,7 +68,7 @@ def answer(
 
 
 def active_data(dataset: Dataset, quads: Quads, dictionary: Dictionary) -> Data:
-    """The data that a query reads: with FROM or FROM NAMED, only the graphs it names.
+    """Return the data that a query reads: with FROM or FROM NAMED, only the graphs it names.
 
     A dialect may keep the default graph beside those of FROM NAMED.
     """

@@ -34,11 +34,11 @@ class Gate:
 
     @classmethod
     def of(cls, max_ahead: int | None, now: int | None) -> Gate:
-        """The gate of a stream: without a setting, a day in a live run and open in a replay."""
+        """Make the gate of a stream; by default a day in a live run, and open in a replay."""
         return cls(DAY if max_ahead is None and now is not None else max_ahead, now)
 
     def passed(self, times: Times, high: int | None) -> tuple[Flags, Times]:
-        """Which elements are taken, and the greatest time before each; `NEVER` if there is none.
+        """Select the elements that are taken; return the greatest time before each, or `NEVER`.
 
         Args:
             times: of the elements and heartbeats, in the order in which they came.
@@ -60,7 +60,7 @@ class Gate:
         return taken, highs
 
     def reason(self, time: int, high: int | None) -> str | None:
-        """Why an element of some time is not taken; none if it is."""
+        """Return the reason why an element of some time is not taken; None if it is."""
         if abs(time) > FURTHEST:
             unit = plausible_unit(time // _MILLISECOND)
             hint = (

@@ -11,9 +11,9 @@ from headrace.algebra.scope import possible
 from headrace.errors import HeadraceError, InternalError, QueryError
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
-from headrace.functions.failures import FailuresByQuery, Recorder
 from headrace.functions.table import Functions
 from headrace.functions.times import date_time
+from headrace.functions.value_failures import FailuresByQuery, Recorder
 from headrace.kernel.answer import active_data
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import INSTANT, column
@@ -178,7 +178,7 @@ class _Evaluation:
     def _viewed(
         self, remote: Remote, start: int, began: float, data: Data, surroundings: Surroundings
     ) -> Solutions:
-        """The solutions at an instant, with local views in the place of endpoints."""
+        """Return the solutions at an instant, with local views in the place of endpoints."""
         instants, fetch = self.held.instants, self.around.fetch
         if fetch is None:
             raise InternalError("SERVICE stands where no endpoint can be asked")
@@ -238,7 +238,7 @@ def own_answers(plan: Plan, matches: Table, around: Around) -> pl.DataFrame:
 def answers_given(
     plan: Plan, given: Mapping[int, Solutions], instants: range, around: Around
 ) -> pl.DataFrame:
-    """The answers that follow from solutions of cores, where nothing depends on the time."""
+    """Return the answers that follow from solutions of cores, where nothing depends on the time."""
     moment = date_time(0)
     surroundings = Surroundings(
         around.dictionary,
@@ -278,7 +278,7 @@ def finished(
 def context_of(
     plan: Plan, moment: Literal, functions: Functions, failures: FailuresByQuery | None = None
 ) -> EvaluationContext:
-    """What the expressions of one evaluation depend on; what functions give is kept for it."""
+    """Build the context of the expressions of one evaluation."""
     recorder = Recorder() if failures is None else failures.recorder(plan.members or (plan.name,))
     calls = Calls(plan.applies(CACHE), functions.tally, recorder)
     return EvaluationContext(moment, functions=functions, calls=calls)

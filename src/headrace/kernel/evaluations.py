@@ -23,7 +23,7 @@ from headrace.results.table import Row
 
 
 def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
-    """The evaluations of a report, one after the other; terms are made where they are looked at."""
+    """Yield the evaluations of a report; terms are decoded where they are read."""
     variables = tuple(each.name for each in form.variables) if isinstance(form, Select) else ()
     texts = _texts(report, form)
     ends = np.searchsorted(texts[INSTANT].to_numpy(), np.arange(len(report) + 1)).tolist()

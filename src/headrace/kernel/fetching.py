@@ -55,7 +55,7 @@ class Filling:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What has been answered between two evaluations.
+    """The replies of endpoints between two evaluations.
 
     Attributes:
         answered: the time of the evaluation after which some keys were asked for, those keys, and
@@ -161,10 +161,10 @@ class Fetch(Protocol):
         """
 
     def declared(self, keys: pl.DataFrame) -> Ints:
-        """Microseconds between changes of some keys, as they are declared; 0 where they are not."""
+        """Look up the declared change intervals of some keys, in microseconds; 0 without one."""
 
     def durations(self, ids: pl.Series) -> Ints:
-        """Microseconds that some terms mean as times between changes; 0 of those that mean none."""
+        """Read terms as change intervals, in microseconds; 0 for terms that are none."""
 
     def replies(self, service: Service, keys: tuple[Variable, ...], scope: str) -> Replies:
-        """What has been answered since they were taken last; nothing more is sent."""
+        """Return the replies since the last call, and send nothing more."""

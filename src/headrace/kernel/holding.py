@@ -79,7 +79,7 @@ class Rules:
         return self.ends.closed_by(watermark) if self.by_time and plain else watermark - 1
 
     def between(self, window: PlannedWindow, times: Times) -> Flags:
-        """Which moments lie in a gap between windows, so that none of them holds these."""
+        """Select the moments that lie in a gap between windows."""
         sliding = self.sliding(window)
         in_steps = not isinstance(self.plan.semantics.report, OnArrival)
         if sliding is None or not in_steps or sliding.closes.step <= sliding.width:

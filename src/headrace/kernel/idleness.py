@@ -1,4 +1,4 @@
-"""How far streams that are silent for too long are moved on. Reads no clock.
+"""Idleness of streams: how far a silent stream is advanced. Reads no clock.
 
 A silent stream follows the slowest of those that queries read together with it and that are not
 silent. When all of them are, they are moved on past the close of the window that holds the last
@@ -48,12 +48,12 @@ class Part:
         return None if self.high == self.moved else self.high
 
 
-def moved_on(parts: Sequence[Part], queries: Standings) -> dict[Part, int]:
-    """How far some parts are moved on now; those that stay are left out."""
+def advance_idle_parts(parts: Sequence[Part], queries: Standings) -> dict[Part, int]:
+    """Compute how far silent parts are advanced now; parts that stay are left out."""
     found = dict[Part, int]()
     if not any(part.is_silent for part in parts):
         return found
-    for streams, readers in _connected(queries):
+    for streams, readers in _group_streams(queries):
         own = [part for part in parts if part.stream in streams]
         others = [part.high for part in own if not part.is_silent]
         known = [high for high in others if high is not None]
@@ -61,7 +61,7 @@ def moved_on(parts: Sequence[Part], queries: Standings) -> dict[Part, int]:
             continue  # one that is not silent has not begun
         if not others and all(part.high is None for part in own):
             continue
-        ends = dict.fromkeys(streams, min(known)) if others else _next(readers, own)
+        ends = dict.fromkeys(streams, min(known)) if others else _find_next_closes(readers, own)
         for part in own:
             reached = ends.get(part.stream)
             if (
@@ -73,8 +73,8 @@ def moved_on(parts: Sequence[Part], queries: Standings) -> dict[Part, int]:
     return found
 
 
-def _connected(queries: Standings) -> list[tuple[set[Iri], Standings]]:
-    """The streams that queries read together, also by the streams that they make."""
+def _group_streams(queries: Standings) -> list[tuple[set[Iri], Standings]]:
+    """Group the streams that queries read together, directly or through derived streams."""
     groups = list[tuple[set[Iri], list[tuple[Plan, Progress]]]]()
     for plan, progress in queries:
         streams = {*plan.streams} | ({plan.stream} if plan.stream is not None else set())
@@ -90,8 +90,8 @@ def _connected(queries: Standings) -> list[tuple[set[Iri], Standings]]:
     return [(streams, members) for streams, members in groups]
 
 
-def _next(queries: Standings, parts: Sequence[Part]) -> Mapping[Iri, int]:
-    """How far each stream has to come for the next instant of a query that holds an element."""
+def _find_next_closes(queries: Standings, parts: Sequence[Part]) -> Mapping[Iri, int]:
+    """Compute how far each stream must come for the next instant that holds an element."""
     sources = {part.stream for part in parts}
     elements, closes = dict[Iri, int](), list[dict[Iri, int]]()
     for plan, progress in queries:
@@ -108,11 +108,11 @@ def _next(queries: Standings, parts: Sequence[Part]) -> Mapping[Iri, int]:
             continue
         times = [part.heard for part in own if part.heard is not None] if direct else []
         watermark = min(reached)
-        released = _released(plan, times, watermark)
+        released = _find_release(plan, times, watermark)
         if released is not None:
             for each, delay in delays.items():
                 elements[each] = max(released + delay, elements.get(each, NEVER))
-        close = _close(plan, progress, max([watermark, *times]), watermark)
+        close = _find_close(plan, progress, max([watermark, *times]), watermark)
         # Without new elements, time goes on as fast as the clock.
         elapsed = min(part.elapsed for part in own)
         if close is not None and (times or close - watermark <= elapsed):
@@ -124,8 +124,8 @@ def _next(queries: Standings, parts: Sequence[Part]) -> Mapping[Iri, int]:
     }
 
 
-def _released(plan: Plan, times: Sequence[int], watermark: int) -> int | None:
-    """The watermark that releases the elements of a query that make instants by themselves."""
+def _find_release(plan: Plan, times: Sequence[int], watermark: int) -> int | None:
+    """Compute the watermark that releases elements which make instants by themselves."""
     if not times or isinstance(plan.semantics.report, OnClose | Every):
         counted = any(isinstance(window.frame, CountWindow) for window in plan.windows)
         if not times or not counted:
@@ -136,8 +136,8 @@ def _released(plan: Plan, times: Sequence[int], watermark: int) -> int | None:
     return end if end > watermark else None
 
 
-def _close(plan: Plan, progress: Progress, start: int, watermark: int) -> int | None:
-    """The watermark after the first close not before a moment, if what it closes holds something.
+def _find_close(plan: Plan, progress: Progress, start: int, watermark: int) -> int | None:
+    """Compute the watermark after the first close from a moment on; None if no window is open.
 
     Args:
         plan: the query.

@@ -347,7 +347,7 @@ class _Seen:
     key: tuple[int, int, int] | None = None
 
     def fresh(self, schedule: Schedule, until: int | None) -> list[Times]:
-        """Where the elements are that have not been looked at, of the first so many in order."""
+        """Find the places of the elements in order that have not been processed."""
         found = []
         for number, log in enumerate(schedule.logs):
             if not self.ordered:
@@ -377,7 +377,7 @@ class _Seen:
         return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
 
     def _before(self, number: int, log: Elements, times: Times) -> npt.NDArray[np.bool_]:
-        """Which elements come in order before the last that was looked at, or are that."""
+        """Select the elements up to the last processed one in order."""
         if self.key is None:
             return np.zeros(len(log), np.bool_)
         time, stream, position = self.key

@@ -126,7 +126,7 @@ def numbered(times: Times, first: int = 0) -> Times:
 def merged(
     logs: Sequence[Elements], by_arrival: bool, entries: Sequence[Times] | None = None
 ) -> tuple[Times, Times, Times]:
-    """The elements of several streams in one order: streams, places in their logs, times.
+    """Return the elements of several streams in one order: streams, places in their logs, times.
 
     Args:
         logs: the elements of each stream.

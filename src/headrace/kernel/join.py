@@ -8,6 +8,7 @@ unbound, and each pair of parts is joined on what both have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import polars as pl
 
@@ -15,6 +16,8 @@ from headrace.kernel.budget import Budget
 from headrace.kernel.columns import CHANCE, INSTANT
 from headrace.kernel.solutions import Solutions, complete
 
+_UNNAMED: Final = "?_:."
+"""How the columns of variables begin that translation and evaluation made."""
 _ROW = "?_:.row"  # named as a variable, so that it is carried along like one
 _OTHER = "instant of the other side"
 _TOO = " on the other side"
@@ -24,7 +27,7 @@ Condition = Callable[[Solutions], pl.Series]
 
 
 def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
-    """The unions of compatible solutions.
+    """Join compatible solutions.
 
     Repeats of a set stay until they can be removed from the result. A multiset has equal solutions
     of its own, so what it is joined with has none but those that count.
@@ -215,7 +218,7 @@ def _matched(
 def _identified_by(
     left: Solutions, right: Solutions, *, by_left: bool, by_right: bool
 ) -> frozenset[str] | None:
-    """Columns on which no two rows of a join agree, where some are known."""
+    """Return columns that identify the rows of a join, where some are known."""
     # A row that meets at most one other one is still told from the rest by the same columns.
     if by_right:
         return left.identified_by
@@ -241,8 +244,16 @@ def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: 
         and not _is_key(left, on)
     ):
         names = [name for name in on if name != INSTANT]
-        shared = f"on {', '.join(names)}" if names else "without a shared variable"
+        shared = f"on {_shown(names)}" if names else "without a shared variable"
         budget.check(_size(left, right, on), f"a join {shared}")
+
+
+def _shown(names: list[str]) -> str:
+    """List variables as the query names them."""
+    shown = [name for name in names if not name.startswith(_UNNAMED)]
+    if len(shown) < len(names):
+        shown.append("what has no name in the query, such as a blank node or a step of a path")
+    return ", ".join(shown)
 
 
 def join_size(left: Solutions, right: Solutions) -> int | None:

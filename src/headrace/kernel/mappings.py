@@ -29,7 +29,7 @@ _IDENTITY: Final = "identity"
 
 @dataclass(slots=True)
 class Counts:
-    """What a view has cost so far, and what was not in it."""
+    """The costs of a view so far, and its missing mappings."""
 
     requests: int = 0
     refreshed: int = 0
@@ -41,7 +41,7 @@ class Mappings:
     """The mappings of a SERVICE under a budget."""
 
     def __init__(self, contract: Contract, query: str) -> None:
-        """Begin with nothing in it."""
+        """Begin without mappings."""
         self.contract = contract
         self.scope = f"view-{_digest(f'{query} {contract.service!r}')}"
         self.names = [column(each) for each in contract.keys]
@@ -60,12 +60,12 @@ class Mappings:
         self.service = contract.service
 
     def __len__(self) -> int:
-        """How many mappings there are."""
+        """Count the mappings."""
         return self.known.height
 
     @property
     def endpoint(self) -> str:
-        """Whom it asks."""
+        """The endpoint of the view."""
         endpoint = self.contract.service.endpoint
         assert isinstance(endpoint, Iri), "planning lets no variable through"
         return endpoint.value
@@ -76,7 +76,7 @@ class Mappings:
         return self.local
 
     def _see(self, fetch: Fetch) -> Habits:
-        """Take note of what the deployment says, and of what is asked for because of it."""
+        """Apply the settings of the deployment."""
         self.habits = fetch.habits(self.contract.service)
         by = self.habits.changes_by
         self.service = self.contract.service if by is None else with_changes(self.contract, by)
@@ -87,7 +87,7 @@ class Mappings:
     def _add(
         self, keys: pl.DataFrame, at: int, fetch: Fetch, rows: pl.DataFrame | None = None
     ) -> None:
-        """Take in new keys, whose rows follow."""
+        """Add new keys, whose rows follow."""
         numbers = pl.int_range(len(self), len(self) + keys.height, eager=True).alias(PLACE)
         self.known = pl.concat([self.known, keys.with_columns(numbers.cast(pl.Int64))])
         added = fetch.identities(keys)
@@ -95,7 +95,7 @@ class Mappings:
         self.just_asked = np.concatenate([self.just_asked, added])
 
     def _declared(self, keys: pl.DataFrame, rows: pl.DataFrame | None, fetch: Fetch) -> Ints:
-        """The time between changes of some keys, by a file or by their data; 0 if none says it."""
+        """Return the declared change intervals of some keys, by data or file; 0 without one."""
         none = np.zeros(keys.height, np.int64)
         declared = fetch.declared(keys) if self.habits.declares else none
         if rows is None or CHANGES not in rows.columns:
@@ -113,7 +113,7 @@ class Mappings:
         return np.where(own > 0, own, declared)
 
     def _put(self, rows: pl.DataFrame) -> None:
-        """Take in rows of known keys, in place of none."""
+        """Add rows of known keys that have none."""
         if CHANGES in rows.columns:  # of several times each row stands there with one of them
             first = pl.col(CHANGES).min().over(self.names)
             rows = rows.filter(pl.col(CHANGES).eq_missing(first))
@@ -129,13 +129,13 @@ class Mappings:
         fetch: Fetch,
         habits: Habits,
     ) -> None:
-        """Take in keys that were not in the view, with their rows."""
+        """Add keys that were not in the view, with their rows."""
         self._make_room(keys.height, used, habits)
         self._add(keys, at, fetch, rows)
         self._put(rows.join(keys, on=self.names, how="semi", maintain_order="left"))
 
     def _replace(self, done: Ints, found: pl.DataFrame, at: int, fetch: Fetch) -> None:
-        """Put other rows in the place of those of some mappings."""
+        """Replace the rows of some mappings."""
         if done.size == 0:
             return
         before = self._signatures(done, fetch)
@@ -152,7 +152,7 @@ class Mappings:
         self.counts.refreshed += int(done.size)
 
     def _signatures(self, places: Ints, fetch: Fetch) -> dict[int, list[tuple[int | None, ...]]]:
-        """What each of some mappings says, in a form that can be compared.
+        """Compute signatures of mappings, by which their content is compared.
 
         Blank nodes of two answers are never the same, which is no change.
         """
@@ -166,7 +166,7 @@ class Mappings:
         return found
 
     def _make_room(self, number: int, used: Used | None, habits: Habits) -> None:
-        """Forget what was refreshed longest ago and is not needed now, if there is no room."""
+        """Forget the mappings with the oldest refresh that are not needed, if there is no room."""
         over, more = len(self) + number - habits.most, self.rows.height - habits.rows
         if over <= 0 and more <= 0:
             return
@@ -194,7 +194,7 @@ class Mappings:
     # -- what must not be forgotten ------------------------------------------------------------
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        """All that another process needs to go on."""
+        """Return the state as frames, for another process."""
         if self.local is None:
             return {}
         local = self.local
@@ -218,7 +218,7 @@ class Mappings:
         return {"mappings": mappings, "rows": self.rows, "state": pl.DataFrame([state])}
 
     def recall(self, frames: Mapping[str, pl.DataFrame]) -> None:
-        """Go on with what another process has known."""
+        """Restore the state of another process from frames."""
         mappings = frames["mappings"].sort(PLACE)
         [state] = frames["state"].rows(named=True)
         self.known = mappings.select(*self.names, PLACE)
@@ -244,7 +244,7 @@ class Mappings:
         )
 
     def ids(self) -> list[pl.Series]:
-        """The ids of all its terms."""
+        """Collect the ids of all its terms."""
         known = [self.known[name] for name in self.names]
         return [*known, *(self.rows[name].drop_nulls() for name in self.columns)]
 

@@ -45,7 +45,7 @@ class Used:
 
     @classmethod
     def of(cls, contract: Contract, solutions: Solutions, moment: Moment) -> Used:
-        """The keys of some solutions over what windows hold."""
+        """Return the keys of some solutions over what windows hold."""
         names = [column(each) for each in contract.keys]
         counted = solutions.frame.group_by(names, maintain_order=True).len(name=_WEIGHT)
         entered = [
@@ -59,7 +59,7 @@ class Used:
         )
 
     def ordered(self, identity: Ints) -> Used:
-        """The same in an order that depends on what the keys are, and on nothing else."""
+        """Sort the keys by their content alone."""
         order = np.argsort(identity, kind="stable")
         keys = self.keys[pl.Series(order)]
         return Used(keys, self.weight[order], self.entered[order], identity[order])
@@ -83,7 +83,7 @@ class Moment:
     bounds: Sequence[tuple[PlannedWindow, int]] = ()
 
     def used_since(self, values: pl.Series, variable: Variable, contract: Contract) -> pl.Series:
-        """When each value would have come into the window of a contract, to leave it as it does.
+        """Compute when each value would have entered the window of a contract, from when it leaves.
 
         A value leaves with the first of the patterns that every solution needs, and that with the
         last of its elements, whatever window each is in.
@@ -102,7 +102,7 @@ class Moment:
         return since
 
     def _leaving(self, values: pl.Series, variable: Variable, binding: Binding) -> pl.Series:
-        """When the last element leaves its window that gives each value by a pattern."""
+        """Compute when the last element with each value leaves its window."""
         wanted = [
             (place, self._constants(binding.pattern))
             for place in _places(binding.pattern, variable)
@@ -115,7 +115,7 @@ class Moment:
         return pl.select(pl.max_horizontal(found)).to_series() if found else _none(values)
 
     def _leaves(self, times: pl.Series, window: PlannedWindow, close: int) -> pl.Series:
-        """When elements of some times are in a window no more."""
+        """Compute when elements of some times leave a window."""
         match window.frame:
             case TimeWindow(width, None):
                 return times + width

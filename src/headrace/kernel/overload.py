@@ -94,7 +94,7 @@ def patience(semantics: Semantics) -> int:
 
 
 def check_live(plan: Plan) -> None:
-    """Refuse a query that would skip instants or be idle where there is no clock.
+    """Refuse settings that need a clock in a run without one.
 
     Raises:
         SettingError: saying what it needs.
@@ -179,7 +179,7 @@ class Turn:
         return self.instants if self.chosen is None else self.instants.chosen(self.chosen)
 
     def told(self, report: Report, stopped: bool) -> Report:
-        """What is reported of all of them.
+        """Return the reports of all of them.
 
         Args:
             report: what came of those at which it was evaluated, or of some of these.

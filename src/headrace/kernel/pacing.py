@@ -88,7 +88,7 @@ class Pacing:
                 self.deviation += _NEW * (abs(away) - self.deviation)
 
     def budget(self, left: float, lanes: int) -> int:
-        """How many mappings can be asked for in the time that is left.
+        """Compute the number of mappings that can be requested in the time left.
 
         >>> Pacing(mean=0.05, batch=1).budget(0.2, lanes=2)
         8

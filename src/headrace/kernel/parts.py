@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ID, INSTANT, STATEMENT, TERMS
 from headrace.kernel.contents import Held
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.element_release import Reached
 from headrace.kernel.evaluation import Answered, Around, Outcome, evaluate_held
 from headrace.kernel.grid import Times
 from headrace.kernel.instants import Instants
 from headrace.kernel.log import StreamLog
 from headrace.kernel.progress import Progress
-from headrace.kernel.release import Reached
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.step import Arrivals
@@ -104,7 +104,7 @@ def found_by_part(
 
     outcome = evaluate_held(held, around, keep, share)
     frame = pl.concat(frames) if frames else pl.DataFrame(schema={INSTANT: pl.Int64})
-    failures = around.failures.listed().get(due.plan.name, ())
+    failures = around.failures.by_query().get(due.plan.name, ())
     return PartFound(frame, _terms(frame, around.dictionary), outcome, failures)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -41,6 +41,7 @@ class Contracted:
         absent: how many mappings were in a window but not in the view in this evaluation.
         completeness: what share of the rows that are expected the answer is estimated to have.
         between: how many of the requests were sent between evaluations.
+        earlier: how it stood after those evaluations of the same step that began or ended an alert.
     """
 
     at: int = 0
@@ -53,11 +54,12 @@ class Contracted:
     absent: int = 0
     completeness: float = 1.0
     between: int = 0
+    earlier: tuple[Contracted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How good an answer is, as estimated.
+    """The estimated quality of an answer.
 
     Attributes:
         accuracy: what share of its rows is right.
@@ -76,6 +78,7 @@ class Remote:
         self.views = {each.service: RemoteView(each, name) for each in contracts}
         self.qualities: dict[tuple[int, int], Quality] = {}
         self.standing = Contracted()
+        self.changes: list[Contracted] = []
         self.spent = 0.0
 
     def begin(self) -> None:
@@ -85,7 +88,7 @@ class Remote:
             view.begin()
 
     def take_replies(self, fetch: Fetch) -> None:
-        """Take in what endpoints have said since the last evaluation."""
+        """Update the views with the replies since the last evaluation."""
         for view in self.views.values():
             view.take_replies(fetch)
 
@@ -97,7 +100,7 @@ class Remote:
         fetch: Fetch,
         beside: Solutions | None = None,
     ) -> Solutions:
-        """The remote solutions that fit some solutions, from the view, after its maintenance.
+        """Maintain a view, and return its solutions that fit some solutions.
 
         Args:
             service: whose.
@@ -119,6 +122,8 @@ class Remote:
         view.pacing.begin(began, self.spent)
         rows = view.maintained(used, moment.now, fetch, turns=1 + others)
         self.spent += fetch.clock() - began
+        if view.contract.groups and view.lacking:
+            view.group_share = _share_of_groups(view, solutions.frame, rows)
         instants = pl.repeat(0, rows.height, dtype=pl.Int64, eager=True).alias(INSTANT)
         named = rows.rename({CHANCE: self._chance(service)})
         return Solutions(pl.DataFrame([instants, *named.get_columns()]))
@@ -130,13 +135,14 @@ class Remote:
         view nothing is known.
         """
         name, view = self._chance(service), self.views[service]
+        view.appeared = 0.0  # a solution of which nothing is found is there all the same
         known = view.chances.rename({CHANCE: _OF_KEY})
         frame = found.frame.join(known, on=view.names, how="left", maintain_order="left")
         chance = pl.coalesce(name, _OF_KEY, pl.lit(0)) if name in frame.columns else pl.lit(0)
         return found.with_frame(frame.with_columns(chance.alias(name)).drop(_OF_KEY))
 
     def weighed(self, service: Service, found: Solutions) -> Solutions:
-        """Solutions that a test has kept, with the chance that the mapping it saw is fresh.
+        """Weigh the solutions of a test by the chance that the tested mapping is fresh.
 
         Whether it was there or not: of a key that is not in the view nothing is known. Where a
         solution does not have the key, the mean of all that were needed counts.
@@ -156,17 +162,17 @@ class Remote:
         )
 
     def cut(self, found: Solutions) -> Solutions:
-        """Rows that LIMIT or OFFSET has chosen: missing ones might stand in their place."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
         frame = found.frame
         for service, view in self.views.items():
             name = self._chance(service)
-            if name in frame.columns and view.lacking and view.contract.adds_rows:
+            if name in frame.columns and view.share < 1 and view.contract.adds_rows:
                 share = (pl.col(name) * view.share).round().cast(pl.Int64)
                 frame = frame.with_columns(share.alias(name))
         return found.with_frame(frame)
 
     def lacking(self, chance: str) -> int:
-        """How many solutions have no mapping, of the view that a column of chances is of."""
+        """Count the solutions without a mapping in the view of a column of chances."""
         return next(
             (view.lacking for each, view in self.views.items() if self._chance(each) == chance), 0
         )
@@ -183,7 +189,7 @@ class Remote:
         seconds: float,
         fetch: Fetch | None = None,
     ) -> None:
-        """Take note of an answer: how good it probably is, and whether the contract is met.
+        """Record the quality of an answer, and whether the contract is met.
 
         Args:
             at: the time of the instant, and which of those of the same time it is.
@@ -202,7 +208,7 @@ class Remote:
                 alerts[view.endpoint] = problem
             if fetch is not None:
                 view.ask_ahead(at[0], fetch)
-        self.standing = Contracted(
+        standing = Contracted(
             at[0],
             quality.accuracy,
             sum(view.counts.requests for view in views),
@@ -214,6 +220,13 @@ class Remote:
             quality.completeness,
             sum(view.counts.between for view in views),
         )
+        if standing.alerts.keys() != self.standing.alerts.keys():
+            self.changes.append(standing)
+        self.standing = standing
+
+    def contracted(self) -> Contracted:
+        """How the query stands after a step, and how it stood on the way."""
+        return replace(self.standing, earlier=tuple(self.changes))
 
     def _accuracy(self, found: Solutions) -> float:
         """The mean over distinct rows of the chance that all their remote mappings are fresh."""
@@ -228,7 +241,16 @@ class Remote:
         return estimated(np.sort(rows[CHANCE].to_numpy()))
 
     def _completeness(self, found: Solutions) -> float:
-        """The rows that there are, divided by those that are expected.
+        """Divide the number of rows by the number of expected rows.
+
+        Groups that have other solutions too are not missing with a mapping, unless it is the only
+        one: they are counted by themselves.
+        """
+        groups = float(np.prod([view.group_share for view in self.views.values()]))
+        return groups * self._completeness_of_rows(found)
+
+    def _completeness_of_rows(self, found: Solutions) -> float:
+        """The same of rows that are missing with a mapping.
 
         Solutions whose mapping is missing are expected to make as many rows as those have made
         whose mapping is known: each row that needed a mapping stands for so many. Where known ones
@@ -237,7 +259,7 @@ class Remote:
         views = {
             self._chance(service): view
             for service, view in self.views.items()
-            if view.lacking and view.contract.adds_rows
+            if view.share < 1 and view.contract.adds_rows
         }
         names = [name for name in views if name in found.frame.columns]
         if not views or (found.height and not names):
@@ -253,7 +275,7 @@ class Remote:
         for name in names:
             view = views[name]
             if present[name].null_count() == present.height:
-                expected += view.lacking / (view.needed - view.lacking + 1)
+                expected += view.lacking / (view.needed - view.lacking + 1) + view.appeared
             else:
                 each = pl.when(pl.col(name).is_null()).then(1.0).otherwise(1 / view.share)
                 stands_for = stands_for * each
@@ -264,7 +286,7 @@ class Remote:
         return float(rows.height / (sums.sum() + expected))
 
     def take_qualities(self, instants: Instants) -> dict[int, Quality]:
-        """How good the answers of some instants are, by their places; they are then forgotten."""
+        """Return and forget the qualities of the answers of some instants."""
         found = {
             place: self.qualities[at]
             for place, at in enumerate(
@@ -302,6 +324,36 @@ class Remote:
         return [series for view in self.views.values() for series in view.ids()]
 
 
+def _share_of_groups(view: RemoteView, beside: pl.DataFrame, rows: pl.DataFrame) -> float:
+    """What share of the groups that are expected has a solution whose mapping is known.
+
+    Where the pattern beside the SERVICE has the keys of the groups, those of missing solutions are
+    counted. Otherwise a missing solution is in a new group as likely as a known one is alone in its
+    own.
+
+    Args:
+        view: of the SERVICE.
+        beside: the solutions of that pattern.
+        rows: what the view has for them.
+    """
+    groups = [column(each) for each in view.contract.groups or ()]
+    known = beside.join(view.absent, on=view.names, how="anti")
+    made = known.join(rows, on=view.names, how="inner")
+    if not set(groups) <= set(made.columns):
+        return 1.0
+    if made.is_empty():
+        return view.share
+    sizes = made.group_by(groups).len()
+    if set(groups) <= set(beside.columns):
+        missing = beside.join(view.absent, on=view.names, how="semi").select(groups).unique()
+        alone = missing.join(sizes, on=groups, how="anti", nulls_equal=True).height
+        useful = known.join(rows, on=view.names, how="semi").height / known.height
+        more = alone * useful
+    else:
+        more = view.lacking / known.height * sizes.filter(pl.col("len") == 1).height
+    return sizes.height / (sizes.height + more)
+
+
 @dataclass(frozen=True, slots=True)
 class Viewing:
     """The local views of a query in one evaluation."""
@@ -313,30 +365,30 @@ class Viewing:
     def solutions(
         self, service: Service, solutions: Solutions, beside: Solutions | None
     ) -> Solutions:
-        """The remote solutions that fit some solutions."""
+        """Return the remote solutions that fit some solutions."""
         return self.remote.solutions(service, solutions, self.moment, self.fetch, beside)
 
     def doubted(self, service: Service, found: Solutions) -> Solutions:
-        """What OPTIONAL has found, with the chance of what had no remote solution."""
+        """Weigh the solutions of OPTIONAL by the chance that an absent remote solution is real."""
         return self.remote.doubted(service, found)
 
     def weighed(self, service: Service, found: Solutions) -> Solutions:
-        """What a test has kept, with the chance that its mappings are fresh."""
+        """Weigh the solutions of a test by the chance that their mappings are fresh."""
         return self.remote.weighed(service, found)
 
     def cut(self, found: Solutions) -> Solutions:
-        """Rows that LIMIT or OFFSET has chosen, which missing ones might have been among."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
         return self.remote.cut(found)
 
     def lacking(self, chance: str) -> int:
-        """How many solutions have no mapping, of the view that a column of chances is of."""
+        """Count the solutions without a mapping in the view of a column of chances."""
         return self.remote.lacking(chance)
 
 
 def annotated(
     found: Solutions, keys: Sequence[Sequence[Variable]], lacking: Mapping[str, int]
 ) -> Solutions:
-    """Solutions that get aggregates of their groups: right if all of a group's mappings are.
+    """Add aggregates to solutions; one is right if all mappings of its group are.
 
     Args:
         found: the solutions.
@@ -362,7 +414,7 @@ def annotated(
 def with_chances(
     made: Solutions, found: Solutions, keys: Sequence[Variable], lacking: Mapping[str, int]
 ) -> Solutions:
-    """Groups with the chance that all remote data of their solutions are fresh, and there.
+    """Add to groups the chance that their remote data are fresh and complete.
 
     Args:
         made: the groups.
@@ -394,7 +446,7 @@ def _bound(frame: pl.DataFrame, keys: Sequence[Variable]) -> list[str]:
 
 
 def _product(name: str, whole: pl.Expr) -> pl.Expr:
-    """The chance that all of some mappings are fresh, and that no solution is missing."""
+    """Multiply the chances that mappings are fresh and that no solution is missing."""
     shares = pl.col(name).fill_null(MILLION) / MILLION
     return (shares.product() * whole * MILLION).round().cast(pl.Int64).alias(name)
 
@@ -402,7 +454,7 @@ def _product(name: str, whole: pl.Expr) -> pl.Expr:
 def _all_there(
     frame: pl.DataFrame, name: str, by: Sequence[str], lacking: Mapping[str, int]
 ) -> pl.Expr:
-    """The chance that a group lacks none of the solutions that are missing.
+    """Compute the chance that a group lacks none of the missing solutions.
 
     Each is in a group as likely as the solutions are that are there. Where groups are told apart by
     the key of a view, none can be: they would be groups of their own.

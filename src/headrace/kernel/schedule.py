@@ -12,12 +12,12 @@ import numpy as np
 from headrace.algebra.reporting import OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
 from headrace.errors import DataError
+from headrace.kernel.element_release import Reached, Release, has_released
 from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
-from headrace.kernel.release import Reached, Release, has_released
 from headrace.planning.plan import (
     Plan,
     reports_arrivals,
@@ -72,7 +72,7 @@ class Schedule:
 
     @cached_property
     def release(self) -> Release:
-        """Which elements it may look at."""
+        """The release of elements that the step may use."""
         return Release(self.plan, self.progress, self.logs, self.reached, self.rules)
 
     @property
@@ -87,17 +87,17 @@ class Schedule:
 
     @property
     def by_settling(self) -> bool:
-        """Whether elements are released as soon as none can come before them in order."""
+        """True if elements are released as soon as none can come before them in order."""
         return self.release.by_settling
 
     def entries(self, number: int) -> Times:
-        """The time at which each element of a stream takes its place in the order."""
+        """Return the time at which each element of a stream takes its place in the order."""
         return self.release.entries(number)
 
     # -- moments ---------------------------------------------------------------------------
 
     def due(self) -> tuple[Instants, Progress]:
-        """The instants that are due now, and the progress after them."""
+        """Return the instants that are due now, and the progress after them."""
         times, cuts, progress = self._moments()
         seqs = numbered(times, self._sequence_before(times))
         if (self.by_arrival or self.by_settling) and times.size:
@@ -115,7 +115,7 @@ class Schedule:
         return tuple(self._span(window, times, cuts) for window in self.plan.windows)
 
     def _sequence_before(self, times: Times) -> int:
-        """How many instants of the first of some times have been reported already."""
+        """Count the reported instants of the first of some times."""
         if times.size == 0 or self.progress.reported != int(times[0]):
             return 0
         # A `[)` window closes once, before what the elements of the same time cause.
@@ -158,7 +158,7 @@ class Schedule:
         return progress
 
     def _by_time(self, progress: Progress) -> tuple[Times, Progress]:
-        """The moments at which windows close, or as often as the query says."""
+        """Return the moments at which windows close, or as often as the query says."""
         first, last = progress.first, progress.last
         grids = [self.rules.instants] if self.rules.instants else self._closes()
         if not self.rules.by_time or first is None or last is None or not grids:
@@ -184,7 +184,7 @@ class Schedule:
         return list(dict.fromkeys(each.closes for each in sliding if each is not None))
 
     def _changes(self, progress: Progress) -> tuple[Times, None, Progress]:
-        """Each moment at which an element enters a window."""
+        """Return the moments at which an element enters a window."""
         found = []
         for window in self.plan.windows:
             log = self._log(window)
@@ -197,7 +197,7 @@ class Schedule:
         return times, None, replace(progress, released=self.release.released(times))
 
     def _by_elements(self, progress: Progress) -> tuple[Times, Times, Progress]:
-        """The instants that single elements cause."""
+        """Return the instants that single elements cause."""
         if self.is_one and not isinstance(self.plan.semantics.report, OnClose):
             return self._by_elements_of_one(progress)
         streams, places, times = self._order
@@ -224,7 +224,7 @@ class Schedule:
         return moments, found + 1, self.release.having_released(progress, moments)
 
     def _by_elements_of_one(self, progress: Progress) -> tuple[Times, Times, Progress]:
-        """The same for a stream in order, by a look at its new elements only."""
+        """Return the instants of the new elements of a single stream, which is in order."""
         [log] = self.logs
         if self.by_arrival:
             first = int(np.searchsorted(log.positions, self.progress.position, side="right"))
@@ -264,7 +264,7 @@ class Schedule:
 
     @property
     def released_number(self) -> int:
-        """How many elements in order may be looked at."""
+        """The number of elements in order that may be used."""
         times = self.logs[0].times if self.is_one else self._order[2]
         if self.by_arrival:
             return times.size
@@ -315,7 +315,7 @@ class Schedule:
         return log.times < log.highs - self.plan.delay(self.plan.streams[number])
 
     def _members(self, window: PlannedWindow) -> Times:
-        """The elements that may be in a window, in order."""
+        """Return the elements that may be in a window, in order."""
         log = self._log(window)
         if self.by_arrival or log.in_order:
             order: Times = np.arange(len(log))
@@ -390,7 +390,7 @@ class Schedule:
     # -- counting --------------------------------------------------------------------------
 
     def _counts(self, window: PlannedWindow) -> tuple[Times, Times, Times]:
-        """The elements that are counted, what each counts, and the total with each."""
+        """Return the elements that are counted, what each counts, and the total with each."""
         assert isinstance(window.frame, CountWindow), "only these count"
         log, members = self._log(window), self._members(window)
         triples = window.frame.counted is Counted.TRIPLES
@@ -446,7 +446,7 @@ class Schedule:
         return replace(progress, counted=counted)
 
     def _total(self, window: PlannedWindow, progress: Progress) -> int:
-        """How much a count window has counted when the progress has come to a point."""
+        """Return the total of a count window at a point of the progress."""
         members, _, totals = self._counts(window)
         log = self._log(window)
         done = has_released(log, self._number(window), progress)[members]

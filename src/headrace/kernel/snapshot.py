@@ -230,7 +230,7 @@ class _Snapshot:
         return self.data.keyed or len(self.around.instants) > 1
 
     def _extended(self, operator: Extend) -> Solutions:
-        """A run of BINDs and columns: all of them are computed for the same solutions."""
+        """Compute a run of BINDs and columns over the same solutions."""
         chain: list[Extend] = []
         source: Operator = operator
         while isinstance(source, Extend):
@@ -361,7 +361,7 @@ class _Snapshot:
     def _open_filter(
         self, condition: Expression, source: Operator, may_wait: bool = False
     ) -> Opened:
-        """The same, of which some may wait; the others are tested, the innermost first."""
+        """Test the conditions of filters, the innermost first; some may wait."""
         conditions = conjuncts(condition)
         while isinstance(source, Filter) and id(source) not in self.around.whole:
             conditions = (*conjuncts(source.condition), *conditions)

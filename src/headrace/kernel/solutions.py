@@ -71,17 +71,17 @@ class Solutions:
 
     @property
     def is_set(self) -> bool:
-        """Whether no two solutions are equal, apart from repeats that are still to be removed."""
+        """True if no two solutions are equal, except for repeats that are still to be removed."""
         return self.repeated or self.identified_by is not None
 
     def without_repeats(self) -> Solutions:
-        """Remove the rows that are there twice and are to be one."""
+        """Remove duplicate rows of a column that asks for it."""
         if not self.repeated:
             return self
         return replace(self.once(), identified_by=frozenset({INSTANT, *self.names}), met=self.met)
 
     def only(self, names: Sequence[str]) -> Solutions:
-        """The same with some columns only, unbound where there were none."""
+        """Select some columns, unbound where there were none."""
         if self.repeated:
             return self.without_repeats().only(names)
         told_apart = self.identified_by

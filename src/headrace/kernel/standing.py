@@ -15,6 +15,7 @@ from headrace.kernel.alike import alike
 from headrace.kernel.answer import active_data
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.contents import Held
+from headrace.kernel.element_release import Reached
 from headrace.kernel.emission import Answers, changes, changing, emitted
 from headrace.kernel.evaluation import (
     Answered,
@@ -37,7 +38,6 @@ from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.previous import Previous
 from headrace.kernel.progress import Progress
-from headrace.kernel.release import Reached
 from headrace.kernel.remote import Remote
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
@@ -132,7 +132,7 @@ class Standing:
         return judged
 
     def outside(self, stream: int, elements: Elements) -> int:
-        """How many elements of one of its streams are in none of its windows, for good."""
+        """Count the elements of a stream that no window can ever contain."""
         assert self.progress.origin is not None, "t0 is known"
         rules, name = Rules(self.plan, self.progress.origin), self.plan.streams[stream]
         found = np.ones(len(elements), np.bool_)
@@ -325,7 +325,7 @@ def _changed(moving: Table, number: int, emit: Emit) -> tuple[Times, Table]:
 
 
 def of_answers(report: Report) -> Report:
-    """Only the evaluations at which something was emitted, or went wrong."""
+    """Select the evaluations that emitted something or failed."""
     kept = np.zeros(len(report), np.bool_)
     kept[report.rows[INSTANT].to_numpy()] = True
     kept[list(report.errors)] = True

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
 from headrace.kernel.gathering import gathered, taken_apart, without
@@ -25,7 +26,6 @@ from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
-from headrace.kernel.release import Reached
 from headrace.kernel.remembered import forget_tables
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
@@ -56,7 +56,7 @@ class Arrivals:
 
 
 Placed = tuple[int, int]
-"""How many elements a query has seen, and how many of them lie between its windows."""
+"""The number of elements that a query has seen, and of those between its windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +214,9 @@ class Kernel:
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         self._arrange()
+        for query in self.queries:
+            if query.remote is not None:
+                query.remote.changes = []
         late: dict[Iri, list[Times]] = {}
         self._placed = {}
         first = self.position + 1
@@ -249,7 +252,7 @@ class Kernel:
         return Results(in_order, missed, failed, positions, self._placed)
 
     def _newly_late(self, stream: Iri, found: Sequence[Times]) -> Times:
-        """Leave out what another query has found late before.
+        """Remove elements that another query has already found late.
 
         A query whose origin is the first element judges elements when that is known.
         """
@@ -295,11 +298,13 @@ class Kernel:
 
     def contracted(self) -> dict[str, Contracted]:
         """How queries stand with the endpoints that they ask under a budget."""
-        return {each.name: each.remote.standing for each in self.queries if each.remote is not None}
+        return {
+            each.name: each.remote.contracted() for each in self.queries if each.remote is not None
+        }
 
     def value_failures(self) -> dict[str, tuple[ValueFailure, ...]]:
-        """What expressions of queries could not compute so far, by the names of the queries."""
-        return self.around.failures.listed()
+        """Return the failures of expressions so far, by the names of queries."""
+        return self.around.failures.by_query()
 
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
         log = self.logs.setdefault(stream, StreamLog())
@@ -360,7 +365,7 @@ class Kernel:
         return found
 
     def _schedule(self, query: Standing, ended: bool) -> Schedule | None:
-        """What can be said of the instants of a query; nothing while its origin is not known."""
+        """Make the schedule of a query; None while its origin is not known."""
         elements = [each for _, each in self._logs_of(query)]
         watermark, slowest = self._reach(query)
         return query.schedule(elements, Reached(watermark, ended, self.live, slowest))
@@ -388,11 +393,11 @@ class Kernel:
         return found
 
     def _watermark(self, query: Standing) -> int | None:
-        """How far all of its streams have come; none if one has not begun."""
+        """Compute the watermark of a query; None if a stream has not begun."""
         return self._reach(query)[0]
 
     def _reach(self, query: Standing) -> tuple[int | None, int]:
-        """How far all streams of a query have come, and the number of the slowest of them."""
+        """Compute the watermark of a query, and the number of its slowest stream."""
         found: tuple[int, int] | None = None
         for number, stream in enumerate(query.plan.streams):
             high = self.logs[stream].high

@@ -33,19 +33,19 @@ class Views(Protocol):
     def solutions(
         self, service: Service, solutions: Solutions, beside: Solutions | None
     ) -> Solutions:
-        """The remote solutions that fit some solutions."""
+        """Return the remote solutions that fit some solutions."""
 
     def doubted(self, service: Service, found: Solutions) -> Solutions:
-        """What OPTIONAL has found, with the chance of what had no remote solution."""
+        """Weigh the solutions of OPTIONAL by the chance that an absent remote solution is real."""
 
     def weighed(self, service: Service, found: Solutions) -> Solutions:
-        """What a test has kept, with the chance that its mappings are fresh."""
+        """Weigh the solutions of a test by the chance that their mappings are fresh."""
 
     def cut(self, found: Solutions) -> Solutions:
-        """Rows that LIMIT or OFFSET has chosen, which missing ones might have been among."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
 
     def lacking(self, chance: str) -> int:
-        """How many solutions have no mapping, of the view that a column of chances is of."""
+        """Count the solutions without a mapping in the view of a column of chances."""
 
 
 def no_service(_service: Service, _solutions: Solutions) -> Solutions:
@@ -104,19 +104,19 @@ class Surroundings:
     beside: Solutions | None = None
 
     def remote(self, service: Service, solutions: Solutions) -> Solutions:
-        """The solutions of a SERVICE that fit some solutions."""
+        """Return the solutions of a SERVICE that fit some solutions."""
         if service.budget is None or self.views is None:
             return self.service(service, solutions)
         return self.views.solutions(service, solutions, self.beside)
 
     def optional(self, right: Operator, found: Solutions) -> Solutions:
-        """What OPTIONAL has found; where a local view has nothing, that may be wrong too."""
+        """Weigh the solutions of OPTIONAL by the chance that an absent remote solution is real."""
         if self.views is None or not isinstance(right, Service) or right.budget is None:
             return found
         return self.views.doubted(right, found)
 
     def tested(self, asked: Iterable[Operator], found: Solutions) -> Solutions:
-        """Add to the solutions that a test has kept how far its local views can be trusted."""
+        """Weigh the solutions of a test by the certainty of its local views."""
         if self.views is None:
             return found
         for pattern in asked:
@@ -125,7 +125,7 @@ class Surroundings:
         return found
 
     def cut(self, found: Solutions) -> Solutions:
-        """Add to rows that LIMIT or OFFSET has chosen that missing ones might be among them."""
+        """Weigh rows that LIMIT or OFFSET has chosen: missing rows might replace them."""
         return found if self.views is None else self.views.cut(found)
 
     def lacking(self, found: Solutions) -> dict[str, int]:
@@ -135,7 +135,7 @@ class Surroundings:
         return {each: self.views.lacking(each) for each in found.chances}
 
     def compared_with(self, solutions: Solutions) -> Surroundings:
-        """The same inside MINUS or EXISTS, which compares solutions with these."""
+        """Derive the surroundings of a pattern in MINUS or EXISTS."""
         return self if self.views is None else replace(self, beside=solutions)
 
     @property

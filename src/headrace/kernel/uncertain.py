@@ -18,10 +18,10 @@ from headrace.algebra.uncertainty import is_columnar
 from headrace.algebra.walk import rewritten
 from headrace.functions.calls import Calls
 from headrace.functions.errors import ExpressionError, UnreadableValueError
-from headrace.functions.failures import Cause
 from headrace.functions.uncertainty import columns as codes
 from headrace.functions.uncertainty.columns import VECTORISED, Operands
 from headrace.functions.uncertainty.literals import canonical, distribution_of
+from headrace.functions.value_failures import Cause
 from headrace.functions.values import is_distribution
 from headrace.kernel.columns import ID, INSTANT, column
 from headrace.kernel.dictionary import Dictionary
@@ -147,7 +147,7 @@ class Uncertain:
         return self.calls.columns.results(iri, VECTORISED[iri, len(arguments)], arguments)
 
     def _read(self, ids: pl.Series) -> Operands:
-        """A column of terms as numbers and distributions."""
+        """Read a column of terms as numbers and distributions."""
         numbers = self.dictionary.values_of(ids)[NUMBER]
         plain = numbers.is_not_null() & numbers.is_not_nan()
         found = Operands.limits(

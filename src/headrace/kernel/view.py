@@ -22,6 +22,7 @@ _MILLION: Final = 1_000_000
 _SLIDES: Final = 10
 """In so many slides of its window a mapping changes once, while nothing is known of it."""
 _LEAST: Final = 1e-9
+_WEIGHT: Final = "weight"
 
 
 class RemoteView(Mappings):
@@ -39,27 +40,39 @@ class RemoteView(Mappings):
         self.turns = 1
         self.waited = 0.0
         self.chances = pl.DataFrame(schema=dict.fromkeys((*self.names, CHANCE), pl.Int64))
-        self.needed = self.lacking = 0
+        self.needed = self.lacking = self.useful = 0
+        self.appeared = 0.0
+        self.group_share = 1.0
         self.new = 0
         self.used: list[Used] = []
 
     # -- an evaluation -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """An evaluation begins, in which a SERVICE that stands twice is asked twice."""
+        """Begin an evaluation, in which a repeated SERVICE is asked again."""
         self.problem, self.asked, self.asked_for, self.filling = None, False, 0, False
         self.absent = self.absent.clear()
         self.just_asked, self.waited = np.zeros(0, np.int64), 0.0
-        self.needed = self.lacking = self.new = 0
+        self.needed = self.lacking = self.useful = self.new = 0
+        self.appeared = 0.0
+        self.group_share = 1.0
         self.used = []
 
     @property
     def share(self) -> float:
-        """What share of the solutions that need a mapping has one that is known."""
-        return (self.needed - self.lacking) / self.needed if self.needed else 1.0
+        """The share of the solutions with an expected mapping that have a known one.
+
+        A mapping that is known and has no rows may have some by now: as likely as it is stale.
+        """
+        if not self.needed:
+            return 1.0
+        known = self.needed - self.lacking
+        if not self.useful:
+            return max(0.0, known - self.appeared) / self.needed
+        return 1 / (self.needed / known + self.appeared / self.useful)
 
     def maintained(self, used: Used, now: int, fetch: Fetch, turns: int = 1) -> pl.DataFrame:
-        """The rows of the keys that are needed, after as many refreshes as are allowed.
+        """Refresh the view within its budget, and return the rows of the needed keys.
 
         Args:
             used: the keys that are needed.
@@ -108,12 +121,12 @@ class RemoteView(Mappings):
 
     @property
     def _rate(self) -> float | None:
-        """How many requests may be sent in a second between evaluations."""
+        """The most requests per second between evaluations."""
         own = self.contract.limits.rate
         return self.habits.rate if own is None else own
 
     def _lacks(self, used: Used, absent: Flags) -> None:
-        """Take note of the keys that are needed and not known, wherever in the query."""
+        """Record needed keys that are not known, wherever in the query."""
         keys = used.keys.filter(pl.Series(absent, dtype=pl.Boolean))
         self.absent = pl.concat([self.absent, keys]).unique(maintain_order=True)
         self.needed += int(used.weight.sum())
@@ -127,6 +140,7 @@ class RemoteView(Mappings):
         millionths = pl.Series(CHANCE, np.rint(chances * _MILLION).astype(np.int64), pl.Int64)
         table = placed.with_columns(millionths)
         self.chances = table.drop(PLACE)
+        self._note_empty(used, table)
         rows = self.rows.join(
             table.select(PLACE, CHANCE), on=PLACE, how="inner", maintain_order="left"
         ).drop(PLACE)
@@ -134,6 +148,21 @@ class RemoteView(Mappings):
             missing = used.keys.join(self.known, on=self.names, how="anti", maintain_order="left")
             return pl.concat([rows, self._silent(missing)])
         return rows
+
+    def _note_empty(self, used: Used, table: pl.DataFrame) -> None:
+        """Take note of the solutions whose mapping has rows, and of those that may have some now.
+
+        Args:
+            used: the keys that are needed.
+            table: the known ones, each with its place and its chance to be fresh.
+        """
+        weights = used.keys.with_columns(pl.Series(_WEIGHT, used.weight))
+        weighed = table.join(weights, on=self.names, how="inner")
+        full = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="semi")
+        empty = weighed.join(self.rows.select(PLACE).unique(), on=PLACE, how="anti")
+        stale = _MILLION - empty[CHANCE].to_numpy()
+        self.useful += int(full[_WEIGHT].sum())
+        self.appeared += float(np.dot(stale, empty[_WEIGHT].to_numpy())) / _MILLION
 
     def _silent(self, keys: pl.DataFrame) -> pl.DataFrame:
         """What SILENT gives where an endpoint has failed: solutions that bind nothing more."""
@@ -143,7 +172,7 @@ class RemoteView(Mappings):
         return keys.with_columns(*others, chance).select(*self.columns, CHANCE)
 
     def _fill(self, now: int, fetch: Fetch, habits: Habits) -> None:
-        """Take in all that the endpoint has, if that is asked for and there is room."""
+        """Fetch all mappings of the endpoint, if that is configured and they fit."""
         if self.filled_at is not None:
             return
         if not habits.whole:
@@ -190,7 +219,7 @@ class RemoteView(Mappings):
         return left is None or self.pacing.has_time(left)
 
     def _fetch_new(self, used: Used, now: int, fetch: Fetch, habits: Habits, budget: int) -> None:
-        """Ask for keys that have never been asked for, before any other is refreshed.
+        """Fetch new keys, before any other is refreshed.
 
         If the view was filled with all there was, such a key had no mapping then.
         """
@@ -220,7 +249,7 @@ class RemoteView(Mappings):
     def _add_without_rows(
         self, keys: pl.DataFrame, used: Used, fetch: Fetch, habits: Habits
     ) -> None:
-        """Take in keys of which a view that was filled with all there was had nothing."""
+        """Add keys for which a completely filled view has no rows."""
         assert self.filled_at is not None, "it is whole since then"
         self._make_room(keys.height, used, habits)
         self._add(keys, self.filled_at, fetch)
@@ -228,14 +257,14 @@ class RemoteView(Mappings):
             self.just_asked = self.just_asked[: -keys.height]
 
     def _never_asked(self, places: Ints, now: int) -> Flags:
-        """Which mappings are only known because all there was did not have them."""
+        """Select the mappings that are known only by their absence from a complete answer."""
         if self.filled_at is None or self.filled_at >= now:
             return np.zeros(places.size, np.bool_)
         since = self._local.refreshed[places] == self.filled_at
         return np.asarray(since & ~np.isin(places, self.rows[PLACE].to_numpy()))
 
     def _ranked(self, used: Used, new: Ints, now: int, budget: int) -> Ints:
-        """Which of some new keys are asked for, in order: those first that serve most."""
+        """Rank new keys by the number of evaluations that use them."""
         if new.size == 0 or budget <= 0:
             return np.zeros(0, np.int64)
         number, contract = new.size, self.contract
@@ -268,7 +297,7 @@ class RemoteView(Mappings):
         fetch.ask_ahead(self.service, self.contract.keys, keys, rate, self.scope, now)
 
     def _due_next(self, now: int) -> pl.DataFrame:
-        """The keys that would be refreshed in the next evaluation, the most useful first."""
+        """Return the keys that would be refreshed in the next evaluation, the most useful first."""
         local, contract = self._local, self.contract
         after = now + contract.window.slide
         parts = [
@@ -405,7 +434,7 @@ class RemoteView(Mappings):
         self.waited += seconds if within is None else min(seconds, within)
 
     def alert(self, accuracy: float, completeness: float, seconds: float, own: float) -> str | None:
-        """Why the contract is not met; None if it is.
+        """Return the reason why the contract is not met; None if it is.
 
         Args:
             accuracy: the estimate for the whole answer.

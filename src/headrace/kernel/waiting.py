@@ -242,7 +242,7 @@ class Waiting:
         conditions: Sequence[Expression],
         hidden: frozenset[str] = frozenset(),
     ) -> Solutions:
-        """The join of parts, the smallest first; conditions are tested as soon as they can be."""
+        """Join parts, the smallest first, and test each condition as soon as possible."""
         order = list(greedy([Estimate(frozenset(each.names), each.height) for each in frames]))
         found = frames[order[0]]
         left = list(conditions)

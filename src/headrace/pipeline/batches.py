@@ -11,7 +11,7 @@ import polars as pl
 
 from headrace.diagnosis import Note, value_notes
 from headrace.errors import MachineError, SettingError
-from headrace.functions.failures import FailuresByQuery
+from headrace.functions.value_failures import FailuresByQuery
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
@@ -22,15 +22,16 @@ from headrace.kernel.step import Arrivals, Kernel, Results
 from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
-from headrace.pipeline.diagnosing import Diagnosis, by_query
+from headrace.pipeline.deployment_diagnosis import DeploymentDiagnosis, notes_by_query
 from headrace.pipeline.faults import reach
+from headrace.pipeline.idleness_timer import IdlenessTimer
 from headrace.pipeline.intake import (
     batch_of,
+    follow_time_jumps,
     late_rows,
-    stepped,
+    step_kernel,
     taken_in,
     united,
-    with_leaps,
 )
 from headrace.pipeline.manifest import (
     NOTHING,
@@ -53,8 +54,7 @@ from headrace.pipeline.panes import Columns, Pane, arrivals
 from headrace.pipeline.results import REJECTED, Told, read_told, write_told
 from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
-from headrace.pipeline.silence import Silence
-from headrace.pipeline.states import query_states, with_late
+from headrace.pipeline.state_updates import count_late, update_query_states
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
@@ -82,14 +82,15 @@ class Batches:
         self.layout = deployment.layout
         self.setup = setup
         self._watch = Stopwatch(setup.clock)
-        self._silence = Silence(setup)
+        self._idleness = IdlenessTimer(setup)
         self._tell = tell or (lambda _manifest, _told: None)
         self._failures = FailuresByQuery()
         self._kernel: tuple[str, Kernel] | None = None
+        self._contracted: Mapping[str, Contracted] = {}
         self._recent: list[Manifest] = []
         self._published: str | None = None
         self._at_hand: dict[str, Columns] = {}
-        self._diagnosis = Diagnosis(setup)
+        self._diagnosis = DeploymentDiagnosis(setup)
         self.notes = self._open()
 
     # -- going on ----------------------------------------------------------------------------
@@ -131,14 +132,14 @@ class Batches:
         return self._recent[-1] if self._recent else NOTHING
 
     def _before_last(self) -> Manifest:
-        """What was committed before the last."""
+        """Return the manifest before the last one."""
         return self._recent[-2] if len(self._recent) > 1 else NOTHING
 
     @property
-    def is_silence_over(self) -> bool:
-        """Whether a batch that reads nothing would move on a stream that is idle."""
+    def is_idle_advance_due(self) -> bool:
+        """True if a batch without input would advance an idle stream."""
         last = self.last()
-        return last.batch >= 0 and not last.final and self._silence.is_over(last)
+        return last.batch >= 0 and not last.final and self._idleness.is_due(last)
 
     # -- batches -----------------------------------------------------------------------------
 
@@ -185,7 +186,7 @@ class Batches:
                     )
                 told = self._told(manifest)
             self._publish(manifest, told)
-            self._silence.note(self._before_last().streams, manifest.streams)
+            self._idleness.record_advances(self._before_last().streams, manifest.streams)
             sweep(self.layout, self._recent, at_work=True)
             if self._kernel is not None:
                 # Static data may have been added by who was told, and have terms to be kept.
@@ -218,11 +219,11 @@ class Batches:
         return manifest
 
     def diagnose(self, manifest: Manifest, *, ended: bool) -> tuple[Note, ...]:
-        """The notes that are true after a batch."""
+        """Make the notes that are true after a batch."""
         kernel = None if self._kernel is None else self._kernel[1]
         around = self.setup.around()[1] if kernel is None else kernel.around
         found = self._diagnosis.of(manifest, around, ended=ended)
-        return (*found, *value_notes(self._failures.listed()))
+        return (*found, *value_notes(self._failures.by_query()))
 
     def settle(self) -> None:
         """Say that all that was committed has been published, because the run ends well."""
@@ -278,9 +279,9 @@ class Batches:
             # Of a stream that is no longer read, pieces may have been found before.
             read = [pane for pane in panes if pane.stream in streams]
             intake = taken_in(read, streams, base, self._loaded, self.setup.gate)
-            self._silence.hear(read)
+            self._idleness.record_input(read)
             if reads_all:
-                intake = replace(intake, streams=self._silence.moved(previous, intake.streams))
+                intake = replace(intake, streams=self._idleness.advance(previous, intake.streams))
         pieces = previous.pieces + sum(pane.piece is not None for pane in panes)
         panes = (*previous.panes, *(pane for pane, _ in intake.panes))
         parts = self._parts(kernel, version, panes, previous.snapshots)
@@ -291,7 +292,7 @@ class Batches:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
         with self._watch.stage("kernel"):
-            results = stepped(kernel, batch, intake, self.setup.gate)
+            results = step_kernel(kernel, batch, intake, self.setup.gate)
         kernel.keep_pace(self._watch.lap())
         reach("stepped")
         manifest = Manifest(
@@ -306,7 +307,7 @@ class Batches:
             schema=self.setup.schema,
         )
         late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
-        manifest = replace(manifest, streams=with_leaps(intake, late, self.setup.gate))
+        manifest = replace(manifest, streams=follow_time_jumps(intake, late, self.setup.gate))
         return self._after(manifest, kernel, results, intake.rejected)
 
     def _check_order(self, previous: Manifest, panes: Sequence[Pane]) -> None:
@@ -321,14 +322,15 @@ class Batches:
     def _after(
         self, manifest: Manifest, kernel: Kernel, results: Results, rejected: pl.DataFrame
     ) -> tuple[Manifest, Told]:
-        """The manifest and what is told, once a step has been made."""
+        """Make the manifest and the results after a step."""
         late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
         told = Told(results.reports, late_rows(late, manifest.panes, self._whole), rejected)
+        self._contracted = kernel.contracted()
         manifest = replace(
             manifest,
             position=kernel.position,
-            streams=with_late(manifest.streams, late),
-            queries=query_states(manifest.queries, kernel, results),
+            streams=count_late(manifest.streams, late),
+            queries=update_query_states(manifest.queries, kernel, results),
         )
         with self._watch.stage("commit"):
             manifest = replace(manifest, told=self._written(told))
@@ -380,7 +382,7 @@ class Batches:
     # -- the kernel --------------------------------------------------------------------------
 
     def _kernel_after(self, manifest: Manifest, around: Around) -> Kernel:
-        """The kernel as it was after a batch: the one at hand, or one that has read it all."""
+        """Restore the kernel after a batch: the present one, or one that reads all panes again."""
         self._failures = around.failures
         if self._kernel is not None and self._kernel[0] == manifest.label:
             kernel = self._kernel[1]
@@ -471,11 +473,8 @@ class Batches:
         queries = () if self._kernel is None else self._kernel[1].queries
         return {query.plan.name: changes_of(query.matching.matches) for query in queries}
 
-    def _contracts(self) -> dict[str, Contracted]:
-        return {} if self._kernel is None else self._kernel[1].contracted()
-
     def _publish(self, manifest: Manifest, told: Told) -> None:
-        """Give what a batch has to tell to every sink, once in this process."""
+        """Publish the results of a batch to every sink, once in this process."""
         if self._published == manifest.label:
             return
         reach("publish")
@@ -486,7 +485,7 @@ class Batches:
             for sink in self.setup.sinks.values():
                 sink.write(manifest.label, told.reports)
                 if manifest.final and isinstance(sink, NoteSink):
-                    sink.write_notes(manifest.label, by_query(notes, self.setup.plans))
+                    sink.write_notes(manifest.label, notes_by_query(notes, self.setup.plans))
             reach("sink-written")
             for outlet in self.setup.outlets:
                 outlet.write(manifest.label, told)
@@ -495,8 +494,8 @@ class Batches:
             told,
             spent=self._watch.spent,
             rerouted=self._rerouted(),
-            contracts=self._contracts(),
-            failures=self._failures.listed(),
+            contracts=self._contracted,
+            failures=self._failures.by_query(),
             notes=notes,
         )
         self._tell(manifest, own)

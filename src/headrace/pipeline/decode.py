@@ -39,7 +39,7 @@ from headrace.pipeline.panes import (
     write_pane,
 )
 from headrace.pipeline.pieces import Piece
-from headrace.pipeline.tallying import tally_statements
+from headrace.pipeline.statement_counts import tally_statements
 from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.columns_lines import distinct_terms
@@ -178,7 +178,7 @@ def written(columns: Columns, pane: Pane, decoding: Decoding) -> Pane:
 
 
 def columns_of(piece: Piece, data: bytes, decoding: Decoding) -> Columns:
-    """What the bytes of a piece say."""
+    """Decode the bytes of a piece to columns."""
     return _read_columns(piece, data, decoding)[0]
 
 
@@ -215,7 +215,7 @@ def shaped(
     problems: Sequence[tuple[DataError, bytes | None]],
     decoding: Decoding,
 ) -> Shaped:
-    """Columns with what queries may ask for only, whether that is everything, and its tally.
+    """Select the columns that queries may use; return whether they are complete, and a tally.
 
     Args:
         read: what was read.
@@ -233,7 +233,7 @@ def shaped(
         more = entailed(statements, decoding.tables, literals_among(terms), PLACE)
     if decoding.tables is not None and not more.is_empty():
         terms = _and_also(terms, terms_of(decoding.tables, more))
-    tally = _tallied(statements, more, terms, decoding)
+    tally = _tally_all(statements, more, terms, decoding)
     kept = True
     if decoding.shapes is not None and not _has_late(read, decoding.delay):
         chosen = wanted(statements, terms, decoding.shapes, decoding.seed)
@@ -269,10 +269,10 @@ def shaped(
     )
 
 
-def _tallied(
+def _tally_all(
     statements: pl.DataFrame, more: pl.DataFrame, terms: pl.DataFrame, decoding: Decoding
 ) -> Tally:
-    """What is counted of all statements, also of those that no query can ask for."""
+    """Count all statements, also those that no query uses."""
     every = statements if more.is_empty() else pl.concat([statements, more])
 
     def texts(ids: Sequence[int]) -> list[str]:
@@ -331,7 +331,7 @@ def load(pane: Pane, decoding: Decoding) -> Columns:
 
 
 def remade(pane: Pane, decoding: Decoding) -> Columns:
-    """What a pane holds, from what it was made of.
+    """Decode a pane again from its source.
 
     Raises:
         MachineError: that is gone, or has become something else.

@@ -15,15 +15,15 @@ from headrace.diagnosis.probes import Tally
 from headrace.errors import DataError
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
-from headrace.kernel.counting import Counters, counters_of
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
 from headrace.kernel.schedule import JumpError
 from headrace.kernel.step import Arrivals, Kernel, Results
-from headrace.pipeline.leaps import follow_leap, line_of, named
+from headrace.kernel.stream_counters import Counters, counters_of
 from headrace.pipeline.manifest import StreamState
 from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
+from headrace.pipeline.time_jumps import find_line, follow_time_jump, name_elements
 from headrace.rdf.terms import Iri
 
 _MOST_FILES: Final = 64
@@ -109,7 +109,7 @@ def _advanced(
         highs={**state.highs, pane.partition: max(known, default=None)},
         lines=dict(list(lines.items())[-_MOST_FILES:]),
         reason=state.reason or next((reason for _, reason, *_ in rejected), None),
-        tally=_added(state.tally, pane),
+        tally=_add_tally(state.tally, pane),
     )
 
 
@@ -129,8 +129,8 @@ def _counters(pane: Pane, elements: pl.DataFrame) -> Counters:
     )
 
 
-def _added(tally: Tally | None, pane: Pane) -> Tally | None:
-    """A tally with that of a pane."""
+def _add_tally(tally: Tally | None, pane: Pane) -> Tally | None:
+    """Add the tally of a pane to another."""
     if tally is None or pane.tally is None:
         return None if tally is None else replace(tally, partial=True)
     return tally.plus(replace(pane.tally, least=pane.least))
@@ -154,10 +154,10 @@ def _refused(pane: Pane, columns: Columns, gate: Gate) -> Iterator[Rejection]:
         yield pane.stream, str(reason), int(times[place]), texts.get(place, []), None
 
 
-def with_leaps(
+def follow_time_jumps(
     intake: Intake, late: Mapping[str, Sequence[int]], gate: Callable[[str], Gate]
 ) -> dict[str, StreamState]:
-    """The streams of a batch, with the elements of a replay that are far ahead of the others.
+    """Update the time jumps of the streams of a replay.
 
     Args:
         intake: the batch.
@@ -180,18 +180,18 @@ def with_leaps(
         taken = np.ones(columns.elements.height, np.bool_)
         taken[list(pane.refused)] = False
         places = np.flatnonzero(taken)
-        found = follow_leap(
-            state.leap,
+        found = follow_time_jump(
+            state.jump,
             columns.elements[TIME].to_numpy()[places],
             pane.before,
             np.isin(places + pane.first, np.array(late.get(pane.stream, ()), np.int64)),
             partial(_where, pane, columns.elements[TIME], places.tolist(), line),
         )
-        streams[pane.stream] = replace(state, leap=found)
+        streams[pane.stream] = replace(state, jump=found)
     return streams
 
 
-def stepped(
+def step_kernel(
     kernel: Kernel, batch: Mapping[str, Arrivals], intake: Intake, gate: Callable[[str], Gate]
 ) -> Results:
     """Let a kernel take a step.
@@ -202,19 +202,19 @@ def stepped(
     try:
         return kernel.step({Iri(iri): each for iri, each in batch.items()})
     except JumpError as error:
-        states = with_leaps(intake, {}, gate)
-        leaps = {iri: each.leap for iri, each in states.items() if each.leap is not None}
-        raise named(error, leaps) from None
+        states = follow_time_jumps(intake, {}, gate)
+        jumps = {iri: each.jump for iri, each in states.items() if each.jump is not None}
+        raise name_elements(error, jumps) from None
 
 
 def _where(pane: Pane, times: pl.Series, places: Sequence[int], first_line: int, place: int) -> str:
-    """Where an element of a pane stands in its source."""
+    """Describe the place of an element of a pane in its source."""
     at = places[place]
     if pane.piece is None:
         return f"element {at + 1:,} of {pane.partition} from offset {pane.ordinal:,}"
     path = pane.piece.path
     try:
-        line = line_of(pane.piece.content(), pane.piece.form, times[at])
+        line = find_line(pane.piece.content(), pane.piece.form, times[at])
     except DataError:  # the file is gone, and so is the line
         line = None
     if line is not None:

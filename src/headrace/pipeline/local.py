@@ -98,7 +98,7 @@ class LocalRunner:
 
     def pass_time(self) -> bool:
         """Work on a batch that reads nothing, if it moves on streams that are idle."""
-        if not self.batches.is_silence_over:
+        if not self.batches.is_idle_advance_due:
             return False
         batch = self.batches.last().batch + 1
         offsets = sha256(f"nothing in batch {batch}".encode()).hexdigest()

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from headrace.diagnosis.probes import Probe, Tally
-from headrace.kernel.counting import Counters
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
+from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
-from headrace.pipeline.leaps import Leap
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
 from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.time_jumps import TimeJump
 from headrace.sinks.base import Mark
 
 
@@ -45,7 +45,7 @@ class StreamState:
         rejected_messages: how many of them could not be taken.
         reason: why the first rejected element was rejected.
         tally: what was counted of its statements; none if an older version has read it so far.
-        leap: the element that is far ahead of those before it, in a replay.
+        jump: the element that is far ahead of those before it, in a replay.
     """
 
     highs: Mapping[str, int | None] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class StreamState:
     rejected_messages: int = 0
     reason: str | None = None
     tally: Tally | None = None
-    leap: Leap | None = None
+    jump: TimeJump | None = None
 
     @property
     def high(self) -> int | None:
@@ -69,7 +69,7 @@ class StreamState:
 
     @property
     def counters(self) -> Counters:
-        """How many messages and elements have come, and what became of them."""
+        """The messages and elements so far, counted by what became of them."""
         return Counters(
             self.elements,
             self.late,
@@ -88,7 +88,7 @@ class StreamState:
         return replace(self, highs={**dict.fromkeys(parts, self.high), **self.highs})
 
     def counting(self, probes: Iterable[Probe]) -> StreamState:
-        """The same with a tally for some probes; new ones begin at zero."""
+        """Replace the probes of the tally; new ones begin at zero."""
         known = self.tally or Tally(partial=self.elements > 0)
         return replace(self, tally=known.counting(probe.key for probe in probes))
 
@@ -134,7 +134,7 @@ class QueryState:
         )
 
     def offering(self, offered: int, outside: int) -> QueryState:
-        """The same, with elements counted that it has seen."""
+        """Add the elements that the query has seen."""
         known = None if self.offered is None else self.offered + offered
         return replace(self, offered=known, outside=self.outside + outside)
 
@@ -235,23 +235,23 @@ def _manifest(parts: dict[str, Any]) -> Manifest:
 
 
 def _stream(parts: dict[str, Any]) -> StreamState:
-    """How far a stream has come; an older version has counted elements only."""
+    """Read the state of a stream, also as an older version wrote it."""
     if "messages" not in parts:
         parts = {
             **parts,
             "messages": parts["elements"],
             "rejected_messages": parts["rejected"],
         }
-    tally, leap = parts.get("tally"), parts.get("leap")
+    tally, jump = parts.get("tally"), parts.get("jump")
     read = {
         "tally": None if tally is None else tally_from(tally),
-        "leap": None if leap is None else Leap(**leap),
+        "jump": None if jump is None else TimeJump(**jump),
     }
     return StreamState(**{**parts, **read})
 
 
 def _queries(found: list[dict[str, Any]] | dict[str, dict[str, Any]]) -> dict[str, QueryState]:
-    """How far queries have come; an older version has written each on its own."""
+    """Read the states of queries, also as an older version wrote them."""
     if isinstance(found, dict):
         return {name: _query(each) for name, each in found.items()}
     states = {}

@@ -78,7 +78,7 @@ def decode_messages(rows: pa.RecordBatch, source: TopicSource, decoding: Decodin
 
 
 def _decoded(rows: pl.DataFrame, source: TopicSource, decoding: Decoding) -> Pane:
-    """The pane of some messages of one partition."""
+    """Decode some messages of one partition to a pane."""
     # What was left out could not be read again if an element turns out to be late.
     decoding = decoding.complete
     found = list(_messages(rows, source))
@@ -141,7 +141,7 @@ def _messages(rows: pl.DataFrame, source: TopicSource) -> Iterator[Message | Dat
 
 
 def _texts(rows: pl.DataFrame, source: TopicSource) -> dict[str, bytes | None]:
-    """What each message says, by what errors call it."""
+    """Write the text of each message, under its name for errors."""
     said = rows.select(PARTITION, OFFSET, VALUE).rows()
     return {_place(source, partition, offset): value for partition, offset, value in said}
 

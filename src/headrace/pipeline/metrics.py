@@ -15,7 +15,7 @@ from typing import Final
 
 from headrace.diagnosis import Note
 from headrace.errors import MachineError, SettingError
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.remote import Contracted
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import NOTHING, Manifest, QueryState, StreamState
@@ -82,7 +82,7 @@ Watch = Callable[[Figures], None]
 
 
 def figures_of(layout: Layout, manifest: Manifest, told: Told) -> Figures:
-    """How a run stands after a batch."""
+    """Compute the figures of a run after a batch."""
     state = _state(layout, manifest)
     return Figures(
         manifest,
@@ -211,7 +211,7 @@ _CONTRACTS: Final[tuple[tuple[str, str, str, Callable[[Contracted], float]], ...
 
 
 def measures(figures: Figures, now: float) -> Iterator[Measure]:
-    """All metrics of a run.
+    """Yield all metrics of a run.
 
     Args:
         figures: how it stands.
@@ -241,7 +241,7 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     changes = _labelled("query", figures.rerouted.items())
     yield Measure("headrace_route_changes_total", "counter", says, changes)
     says = "1 for each note that is true: why a query gives no rows, for one."
-    yield Measure("headrace_notes", "gauge", says, _noted(figures.notes))
+    yield Measure("headrace_notes", "gauge", says, _count_notes(figures.notes))
     yield Measure(
         "headrace_batches_total", "counter", "Batches committed.", [({}, manifest.batch + 1)]
     )
@@ -254,8 +254,8 @@ def measures(figures: Figures, now: float) -> Iterator[Measure]:
     yield Measure("headrace_state_bytes", "gauge", says, [({}, figures.state)])
 
 
-def _noted(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
-    """The number of notes by code, query and stream."""
+def _count_notes(notes: Sequence[Note]) -> list[tuple[Mapping[str, str], float]]:
+    """Count the notes by code, query and stream."""
     labels = [(str(note.code), note.query or "", note.stream or "") for note in notes]
     return [
         ({"code": code, "query": query, "stream": stream}, number)

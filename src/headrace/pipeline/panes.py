@@ -144,7 +144,7 @@ def is_ahead(name: str, read: int) -> bool:
 
 
 def pane_from(parts: dict[str, object]) -> Pane:
-    """A pane that was written down as JSON."""
+    """Read a pane from JSON."""
     piece = parts.get("piece")
     refused = parts.get("refused") or ()
     tally = parts.get("tally")
@@ -159,7 +159,7 @@ def pane_from(parts: dict[str, object]) -> Pane:
 
 
 def tally_from(parts: dict[str, Any]) -> Tally:
-    """A tally that was written down as JSON."""
+    """Read a tally from JSON."""
     names = {name: tuple(parts[name]) for name in ("predicates", "graphs")}
     return Tally(**{**parts, **names})
 

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 import polars as pl
 
-from headrace.functions.failures import Cause, ValueFailure
 from headrace.functions.table import Functions
+from headrace.functions.value_failures import Cause, ValueFailure
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID
 from headrace.kernel.data import NO_QUADS, Quads
@@ -96,7 +96,7 @@ Answer = Callable[[Sequence[PartRequest]], list[File]]
 
 
 def answer(request: PartRequest) -> File:
-    """Evaluate queries for one part, and write what is found to a new file."""
+    """Evaluate queries for one part, and write the results to a new file."""
     worker = _worker(request.allowed)
     worker.keep(request)
     found = [worker.found(due, request) for due in request.dues]
@@ -112,7 +112,7 @@ def answer(request: PartRequest) -> File:
 
 
 def read_answer(directory: Path, file: File) -> list[PartFound]:
-    """What a part has found, query by query."""
+    """Read the results of a part, query by query."""
     tables = read_tables(directory / file.name, file.checksum)
     found = []
     for frame, terms in zip(tables[::2], tables[1::2], strict=True):

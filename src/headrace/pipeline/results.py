@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from headrace.diagnosis import Note
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import TIME
 from headrace.kernel.instants import Span
 from headrace.kernel.remote import Contracted
@@ -137,7 +137,7 @@ def _table(columns: Mapping[str, object]) -> pa.Table:
 
 
 def _reports(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Iterator[Report]:
-    """The reports that were written as one."""
+    """Read the reports that were written as one."""
     columns = {name: instants.column(name).to_numpy() for name in instants.column_names}
     frame = frame_of(rows)
     first, row = 0, 0

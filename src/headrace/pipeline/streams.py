@@ -138,7 +138,7 @@ def _generated(log: SourceLog, iri: str, source: str) -> list[Piece]:
 
 
 def files_of(source: str, there: bool = True) -> list[Path]:
-    """The files that a source names: a file, those of a folder, or those of a pattern.
+    """Return the files that a source names: a file, those of a folder, or those of a pattern.
 
     Args:
         source: what names them.

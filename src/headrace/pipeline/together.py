@@ -51,7 +51,7 @@ class Parts:
     def answers(
         self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
     ) -> list[Answered]:
-        """The answers of queries at some instants, put together from those of their parts."""
+        """Merge the answers of parts to the answers of queries at some instants."""
         dues = [self._due(query, instants) for query, instants in asked]
         streams = {stream.value for due in dues for stream in due.plan.streams}
         since, until = _stretch([instants for _, instants in asked])

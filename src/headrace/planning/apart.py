@@ -26,7 +26,7 @@ _Pattern = TriplePattern | PathPattern
 def to_be_evaluated(
     query: Query, rules: Sequence[Rule] = RULES, known: KnownPredicates | None = None
 ) -> Operator:
-    """A pattern that costs less than that of a query and means the same; its own where it counts.
+    """Choose the cheaper of a pattern and its separation; the pattern itself where it counts.
 
     Args:
         query: what is asked.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,6 +71,7 @@ class Contract:
         bindings: the same, and in which windows that is.
         adds_rows: whether rows are missing where a mapping is: not so in MINUS and NOT EXISTS, nor
             where rows are made of groups that have other solutions too.
+        groups: the keys of such groups; None where rows are not made of them.
     """
 
     service: Service
@@ -83,6 +84,7 @@ class Contract:
     patterns: tuple[TriplePattern, ...] = ()
     bindings: tuple[Binding, ...] = ()
     adds_rows: bool = True
+    groups: tuple[Variable, ...] | None = None
 
     @property
     def aim(self) -> float:
@@ -108,7 +110,7 @@ class Contract:
 
 
 def described(limits: Budget, policy: Policy) -> str:
-    """What is promised, in the words of a query.
+    """Write a contract in the words of a query.
 
     >>> described(Budget(accuracy=0.8, requests=5), Policy())
     'WSJ-WBM, at most 5 requests, accuracy 0.8'
@@ -127,7 +129,7 @@ def described(limits: Budget, policy: Policy) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """Where a SERVICE with a budget stands.
+    """The place of a SERVICE with a budget in a pattern.
 
     Attributes:
         service: which.
@@ -152,7 +154,7 @@ def contracts_of(
     source: Source | None = None,
     report: Report = _ON_CLOSE,
 ) -> tuple[Contract, ...]:
-    """The contracts of all SERVICEs with a budget in a pattern, each once.
+    """Make the contracts of all SERVICEs with a budget in a pattern, each once.
 
     Args:
         pattern: of the query.
@@ -183,7 +185,7 @@ def contracts_of(
 
 
 def with_changes(contract: Contract, by: Iri) -> Service:
-    """The SERVICE of a contract, asked too how often its key changes.
+    """Add to the SERVICE of a contract the request for change intervals.
 
     Args:
         contract: whose.
@@ -203,7 +205,7 @@ def _patterns_in(operator: Operator) -> Iterator[TriplePattern]:
 
 
 def budgeted(pattern: Operator) -> tuple[Service, ...]:
-    """The SERVICEs with a budget in a pattern, those inside EXISTS too."""
+    """Yield the SERVICEs with a budget in a pattern, those inside EXISTS too."""
     return tuple(
         each
         for each in everywhere(pattern)
@@ -223,7 +225,7 @@ def _merges(operator: Operator) -> bool:
 
 
 def _sites(operator: Operator, site: _Site) -> Iterator[_Site]:
-    """Each SERVICE with a budget, and where it stands, as the kernel evaluates it."""
+    """Yield each SERVICE with a budget, with its place in the evaluation."""
     match operator:
         case Service(budget=Budget()):
             yield replace(site, service=operator)
@@ -266,7 +268,7 @@ def _sites_in_exists(operator: Operator, site: _Site) -> Iterator[_Site]:
 
 
 def _tests(expression: Expression, negated: bool = False) -> Iterator[tuple[Exists, bool]]:
-    """Each EXISTS in an expression, and whether the expression is true where it is not."""
+    """Yield each EXISTS of an expression, and the truth of the expression without it."""
     match expression:
         case Exists():
             yield expression, negated != expression.negated
@@ -312,6 +314,7 @@ def _contract(
     bindings = tuple(
         each for each in _matched(beside, site.window) if mentioned(each.pattern) & set(keys)
     )
+    merged = not all(set(keys) <= group for group in site.groups)
     return Contract(
         service,
         keys,
@@ -320,21 +323,25 @@ def _contract(
         service.budget,
         patterns=tuple(dict.fromkeys(each.pattern for each in bindings)),
         bindings=bindings,
-        adds_rows=not site.removes and all(set(keys) <= group for group in site.groups),
+        adds_rows=not site.removes and not merged,
+        groups=_ordered(site.groups[0]) if merged and not site.removes else None,
     )
 
 
 def _shared(beside: Operator | None, service: Service) -> tuple[Variable, ...]:
-    """The variables that a SERVICE and another pattern both always bind."""
+    """Return the variables that a SERVICE and another pattern both always bind."""
     both = set() if beside is None else certain(beside) & certain(service.input)
-    named = (each for each in both if not each.is_anonymous)
-    return tuple(sorted(named, key=lambda each: each.name))
+    return _ordered(each for each in both if not each.is_anonymous)
+
+
+def _ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
+    return tuple(sorted(variables, key=lambda each: each.name))
 
 
 def _matched(
     operator: Operator | None, window: Variable | Iri | None, required: bool = True
 ) -> Iterator[Binding]:
-    """The triple patterns that are matched here, and not at an endpoint."""
+    """Return the triple patterns that are matched here, and not at an endpoint."""
     match operator:
         case None | Service():
             return
@@ -365,7 +372,7 @@ def _window(
     windows: Sequence[WindowDeclaration | PlannedWindow],
     report: Report,
 ) -> Sliding:
-    """The window that binds a key, and how far apart evaluations are.
+    """Return the window that binds a key, and how far apart evaluations are.
 
     Of several that may bind it, one in which elements stay for more than one evaluation is taken,
     because lives differ there.
@@ -385,7 +392,7 @@ def _window(
 
 
 def _step(windows: Sequence[WindowDeclaration | PlannedWindow], report: Report) -> int | None:
-    """The time between two evaluations; None if elements decide it."""
+    """Return the time between two evaluations; None if elements decide it."""
     match report:
         case Every(period):
             return period
@@ -397,7 +404,7 @@ def _step(windows: Sequence[WindowDeclaration | PlannedWindow], report: Report) 
 
 
 def may_bind(binding: Binding, window: WindowDeclaration | PlannedWindow) -> bool:
-    """Whether a pattern is matched against what a window holds."""
+    """Test whether a pattern is matched against the content of a window."""
     match binding.window:
         case None:
             return window.in_default_graph

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, assert_never
 
+from headrace.algebra.display_names import choose_display_names, rename_for_display
 from headrace.algebra.expressions import TriplePattern, Variable
 from headrace.algebra.notation import show
 from headrace.algebra.operators import Bgp, Operator
 from headrace.algebra.paths import PathPattern
 from headrace.algebra.query import Query
-from headrace.algebra.readable import readable, readable_names
 from headrace.algebra.reporting import (
     DAY,
     Consumption,
@@ -115,7 +115,7 @@ def default_graph_text(query: Query) -> str:
 
 
 def semantics_rows(semantics: Semantics) -> Iterator[tuple[str, str]]:
-    """Every choice of a query beyond its text, by the key that `--set` takes."""
+    """Yield every choice of a query beyond its text, by the key that `--set` takes."""
     for each in fields(semantics):
         value = getattr(semantics, each.name)
         match each.name:
@@ -173,7 +173,7 @@ class Run:
 
 
 def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) -> str:
-    """A query explained for a terminal.
+    """Explain a query for a terminal.
 
     Args:
         query: what to explain.
@@ -190,21 +190,29 @@ def as_text(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         width = max(16, *(len(key) + 2 for key, _ in rows))
         for position, (key, value) in enumerate(rows):
             lines.append(f"{'' if position else 'profile':12}{key:{width}}{value}")
-        plan = sketch_of(query, _known(run))
+        plan = sketch_of(query, _known_predicates(run))
         lines += ["", f"{'strategy':12}{_strategy_text(plan)}"]
         if plan.consuming is not None:
             lines += [f"{'consumed':12}{_consumed_text(plan.consuming)}"]
         lines += [f"{'shared':12}{_shared_text(plan)}"]
         lines += [f"{'evaluated':12}{_parts_text(plan, partitioning(plan))}"]
         lines += [f"{'contract':12}<{_asked(each)}>: {each}" for each in plan.contracts]
-    lines += ["", "parsed", show(readable(query.pattern))]
+    lines += ["", "parsed", show(rename_for_display(query.pattern))]
     stages, pattern = _stages(query, run)
     for stage in stages:
-        lines += ["", f"{stage.rule.name}: {_said(stage.rule)}", show(readable(stage.pattern))]
+        lines += [
+            "",
+            f"{stage.rule.name}: {_said(stage.rule)}",
+            show(rename_for_display(stage.pattern)),
+        ]
     lines += ["", *_table(pattern, run)]
     if run is not None and run.routes:
         lines += ["", "routes of what is new", *(f"  {line}" for line in run.routes)]
-    found = list(pieces(readable(query), _known(run))) if query.is_continuous else []
+    found = (
+        list(pieces(rename_for_display(query), _known_predicates(run)))
+        if query.is_continuous
+        else []
+    )
     if found:
         lines += ["", *(f"{name:16}{said}" for name, said in found)]
     return "\n".join(lines)
@@ -267,11 +275,11 @@ def _shared_text(plan: Plan) -> str:
 
 def _stages(query: Query, run: Run | None) -> tuple[list[Stage], Operator]:
     stages: list[Stage] = []
-    return stages, optimised(query, _known(run), stages.append)
+    return stages, optimised(query, _known_predicates(run), stages.append)
 
 
-def _known(run: Run | None) -> KnownPredicates | None:
-    """Which predicates were seen where."""
+def _known_predicates(run: Run | None) -> KnownPredicates | None:
+    """Return the predicates that were seen in static data and in streams."""
     return None if run is None else run.known
 
 
@@ -319,7 +327,7 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
     if registration is not None:
         yield f"{'query':12}{registration.name} (registered as a {registration.kind})"
     yield f"{'dialect':12}{dialect}, with the profile {profile}"
-    yield f"{'form':12}{show(readable(query.form))}"
+    yield f"{'form':12}{show(rename_for_display(query.form))}"
     for title, graphs in (
         ("default", query.dataset.default),
         ("named", query.dataset.named),
@@ -338,17 +346,17 @@ def _heading(query: Query, dialect: str, profile: str) -> Iterator[str]:
 
 
 def _names(variables: frozenset[Variable]) -> str:
-    return " ".join(f"?{name}" for name in _listed(variables))
+    return " ".join(f"?{name}" for name in _list_names(variables))
 
 
-def _listed(variables: frozenset[Variable]) -> list[str]:
-    """The names that queries have for variables, in alphabetical order."""
+def _list_names(variables: frozenset[Variable]) -> list[str]:
+    """Return the names that queries have for variables, in alphabetical order."""
     return sorted(each.name for each in variables if not each.is_anonymous)
 
 
 def _key_text(plan: Plan, key: Variable) -> str:
-    """A variable as the query shows it; that of a blank node by its label."""
-    name = readable_names(plan.query.pattern).get(key, key).name
+    """Write a variable as the query shows it; that of a blank node by its label."""
+    name = choose_display_names(plan.query.pattern).get(key, key).name
     return name if name.startswith("_:") else f"?{name}"
 
 
@@ -366,7 +374,7 @@ def _contracts_json(query: Query) -> dict[str, Any]:
 
 
 def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) -> dict[str, Any]:
-    """A query explained for a program; times in milliseconds, patterns in the notation."""
+    """Explain a query as JSON; times in milliseconds, patterns in the notation."""
     stages, pattern = _stages(query, run)
     registration = query.registration
     return {
@@ -375,7 +383,7 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "dialect": dialect,
         "profile": profile,
         "continuous": query.is_continuous,
-        "form": show(readable(query.form), width=1_000_000),
+        "form": show(rename_for_display(query.form), width=1_000_000),
         "dataset": {
             "default": [graph.value for graph in query.dataset.default],
             "named": [graph.value for graph in query.dataset.named],
@@ -384,19 +392,23 @@ def as_json(query: Query, dialect: str, profile: str, run: Run | None = None) ->
         "windows": [_window_json(window) for window in query.windows],
         "semantics": dict(semantics_rows(query.semantics)),
         "variables": {
-            "certain": _listed(certain(query.pattern)),
-            "possible": _listed(possible(query.pattern)),
+            "certain": _list_names(certain(query.pattern)),
+            "possible": _list_names(possible(query.pattern)),
         },
         **_ways_json(query, run),
         **_contracts_json(query),
         "stages": [
-            {"stage": "parsed", "algebra": show(readable(query.pattern), width=1_000_000)},
+            {
+                "stage": "parsed",
+                "algebra": show(rename_for_display(query.pattern), width=1_000_000),
+            },
             *(_stage_json(stage) for stage in stages),
         ],
         "operators": list(_operators(pattern, run)),
         "routes": list(run.routes if run else ()),
         "pieces": [
-            {"piece": name, "text": said} for name, said in pieces(readable(query), _known(run))
+            {"piece": name, "text": said}
+            for name, said in pieces(rename_for_display(query), _known_predicates(run))
         ],
     }
 
@@ -405,7 +417,7 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     return {
         "stage": stage.rule.name,
         "equation": " ".join(stage.rule.equation.split()),
-        "algebra": show(readable(stage.pattern), width=1_000_000),
+        "algebra": show(rename_for_display(stage.pattern), width=1_000_000),
     }
 
 
@@ -424,11 +436,11 @@ def _operators(pattern: Operator, run: Run | None) -> Iterator[dict[str, Any]]:
 
 
 def _ways_json(query: Query, run: Run | None) -> dict[str, Any]:
-    """By what a query is evaluated, and in which parts."""
+    """Describe the strategy of a query and its parts."""
     if not query.is_continuous:
         unasked = ("strategy", "consumed", "shared", "evaluated", "partition_key")
         return dict.fromkeys(unasked)
-    plan = sketch_of(query, _known(run))
+    plan = sketch_of(query, _known_predicates(run))
     found = partitioning(plan)
     return {
         "strategy": " ".join(_strategy_text(plan).split()),

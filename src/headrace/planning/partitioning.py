@@ -41,9 +41,9 @@ from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.scope import possible, possible_in_order
 from headrace.algebra.walk import everywhere, expressions, inputs, parts, with_inputs
 from headrace.functions.evaluate import is_volatile
+from headrace.planning.partitioning_obstacle import Obstacle, describe_obstacle
 from headrace.planning.plan import Plan
-from headrace.planning.splitting import Split, splits
-from headrace.planning.whole import reason_of
+from headrace.planning.splitting import Split, is_kept_by_times, splits
 from headrace.rdf.terms import Iri
 from headrace.rewrite.branches import branches_of
 
@@ -75,7 +75,7 @@ class Partitioning:
 
 
 def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
-    """How a query can be evaluated in parts, if it can.
+    """Plan the evaluation of a query in parts; return the obstacle if there is one.
 
     Args:
         plan: the query.
@@ -99,11 +99,14 @@ def partitioning(plan: Plan, made: Sequence[Iri] = ()) -> Partitioning:
 
 
 def _reason(plan: Plan, sees: bool, keys: Sequence[Variable]) -> str:
-    """Say why no variable is a key of a query as it is written, below what is done with parts."""
+    """Describe the obstacle of a query as it is written."""
     *_, last = splits(plan.query.pattern)
-    return reason_of(
-        list(_read(last.core, sees)), keys, lambda key: _Keyed(key, sees).culprit(last.core)
-    )
+
+    def find_obstacle(key: Variable) -> Obstacle | None:
+        found = _Keyed(key, sees).find_obstacle(last.core)
+        return None if found is None else Obstacle(found, is_kept_by_times(last.core, found))
+
+    return describe_obstacle(list(_read(last.core, sees)), keys, find_obstacle)
 
 
 def _read(operator: Operator, sees: bool) -> Iterator[TriplePattern | PathPattern]:
@@ -262,10 +265,10 @@ class _Keyed:
             return _Kind.BROKEN
         return found
 
-    def culprit(self, operator: Operator) -> Operator | None:
+    def find_obstacle(self, operator: Operator) -> Operator | None:
         """Find the lowest operator that no part finds its share of."""
         for below, streams in _below(operator, self.streams):
-            found = _Keyed(self.key, streams).culprit(below)
+            found = _Keyed(self.key, streams).find_obstacle(below)
             if found is not None:
                 return found
         return operator if self.kind(operator) is _Kind.BROKEN else None

@@ -45,7 +45,7 @@ Views = dict[Iri | None, list[Pattern]]
 
 
 def pieces(query: Query, predicates: KnownPredicates | None = None) -> Iterator[Piece]:
-    """The pieces of a query, if it has such.
+    """Return the pieces of a query, if it has such.
 
     Args:
         query: the query.
@@ -144,7 +144,7 @@ def _streams(query: Query, window: Iri | None) -> str:
 
 
 def _comprehensive(pattern: Operator, static: list[Pattern], views: Views) -> Iterator[Piece]:
-    """How the others meet."""
+    """Describe how the pieces meet."""
     parts = [("the static query", _variables(static))] if static else []
     number = len(views)
     for place, patterns in enumerate(views.values()):
@@ -164,12 +164,12 @@ def _comprehensive(pattern: Operator, static: list[Pattern], views: Views) -> It
 
 
 def _is_above(operator: Operator) -> bool:
-    """Whether an operator is evaluated after an aggregation."""
+    """Test whether an operator is evaluated after an aggregation."""
     return any(isinstance(each, Annotate | Group) for each in within(operator))
 
 
 def _conditions(operators: Iterable[Operator]) -> list[str]:
-    """The conditions that some operators test."""
+    """List the conditions of some operators."""
     return [
         text(part)
         for operator in operators

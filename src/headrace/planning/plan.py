@@ -113,7 +113,7 @@ class Plan:
 
     @cached_property
     def contracts(self) -> tuple[Contract, ...]:
-        """What each SERVICE under a budget is held to."""
+        """The contracts of the SERVICEs under a budget."""
         return contracts_of(self.pattern, self.windows, report=self.semantics.report)
 
     @cached_property
@@ -128,7 +128,7 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """What tells this plan from any other, also in another process.
+        """The identity of the plan, also in another process.
 
         A run may be told anew what to do about overload, by which rules to rewrite and how to
         evaluate, and goes on with what windows hold.
@@ -161,7 +161,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
     schema: str = "",
     known: KnownPredicates | None = None,
 ) -> Plan:
-    """Plan a query, or say which part of it cannot be run.
+    """Plan a query, or refuse the part of it that cannot be run.
 
     Args:
         query: what to run.
@@ -208,7 +208,7 @@ def make_plan(  # noqa: PLR0913 - all but the first have a default
 
 
 def sketch_of(query: Query, known: KnownPredicates | None = None) -> Plan:
-    """The plan of a query that is only looked at: a window on every stream is one on any."""
+    """Plan a query for inspection only: a window on every stream is one on any."""
     windows = tuple(each for window in query.windows for each in _planned(window, (_ANY,)))
     return Plan("", query, windows, rewritten=to_be_evaluated(query, known=known))
 
@@ -302,7 +302,7 @@ def takes_arrivals_as_they_come(plan: Plan) -> bool:
 
 
 def releases_settled_elements(plan: Plan) -> bool:
-    """Whether an element makes its instant as soon as no element can come before it in order.
+    """Test whether an element is released as soon as no other can come before it in order.
 
     Where windows close on a grid as well, instants of equal times are one, and wait for time.
     """

@@ -32,6 +32,9 @@ from headrace.rewrite.conditions import is_movable
 _MERGED: Final = {"COUNT": "SUM", "MIN": "MIN", "MAX": "MAX", "SAMPLE": "SAMPLE"}
 """Which aggregate puts the aggregates of parts together."""
 
+_PASSED: Final = (Project, Distinct, Reduced, Group, Annotate, Extend, Filter, OrderBy, Slice)
+"""What may be evaluated of what parts found, where it asks for no times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -73,8 +76,21 @@ def _is_passed(operator: Operator) -> bool:
     """
     if _asks_times(operator):
         return isinstance(operator, Group) and _is_mergeable(operator)
-    kinds = (Project, Distinct, Reduced, Group, Annotate, Extend, Filter, OrderBy, Slice)
-    return isinstance(operator, kinds) and all(map(is_movable, expressions(operator)))
+    return isinstance(operator, _PASSED) and all(map(is_movable, expressions(operator)))
+
+
+def is_kept_by_times(core: Operator, obstacle: Operator) -> bool:
+    """Whether only what asks for times keeps a pattern from being cut below an operator of it.
+
+    Args:
+        core: what the last cut leaves to the parts.
+        obstacle: the operator in it that no part finds its share of.
+    """
+    asks, operator = False, core
+    while operator is not obstacle and isinstance(operator, _PASSED):
+        asks = asks or _asks_times(operator)
+        (operator,) = inputs(operator)
+    return operator is obstacle and (asks or _asks_times(operator))
 
 
 def _asks_times(operator: Operator) -> bool:

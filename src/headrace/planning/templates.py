@@ -67,7 +67,7 @@ class Templates:
         self._known: dict[Hashable, Template] = {}
 
     def filled(self, query: Query, known: KnownPredicates | None = None) -> Filled:
-        """An equivalent pattern that costs less, as if it had been made for this query."""
+        """Rewrite a query by a template, as if it were rewritten alone."""
         found: dict[Constant, int] = {}
         blank = with_constants(
             query.pattern, lambda each: _place(found.setdefault(each, len(found)))

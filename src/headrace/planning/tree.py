@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
+from headrace.algebra.display_names import rename_for_display
 from headrace.algebra.expressions import Aggregate, Expression, TriplePattern, Variable
 from headrace.algebra.notation import show
 from headrace.algebra.operators import (
@@ -31,7 +32,6 @@ from headrace.algebra.operators import (
     Window,
 )
 from headrace.algebra.paths import Path, PathPattern
-from headrace.algebra.readable import readable
 from headrace.algebra.walk import inputs
 
 Node = Operator | TriplePattern | PathPattern
@@ -47,8 +47,8 @@ class Line:
 
 
 def tree(operator: Operator) -> Iterator[Line]:
-    """An operator and all below it, each before what it reads."""
-    shown = _lines(readable(operator), 0)
+    """List an operator and all below it, each before its inputs."""
+    shown = _lines(rename_for_display(operator), 0)
     for line, other in zip(_lines(operator, 0), shown, strict=True):
         yield Line(line.depth, other.label, line.node)
 

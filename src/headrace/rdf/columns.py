@@ -86,7 +86,7 @@ def read_timed_columns(  # noqa: PLR0913 - all but the first have a default
     first_byte: int = 0,
     first_line: int = 1,
 ) -> TimedColumns:
-    r"""The elements of a stream, in the order of its lines.
+    r"""Read the elements of a stream, in the order of its lines.
 
     >>> found = read_timed_columns(b"1.5\t<x:a> <x:b> _:c .\n2\n")
     >>> found.elements.rows()

@@ -170,9 +170,9 @@ _ENVELOPE: Final = frozenset({"time", "data", "base64"})
 _NOTES: Final = {"query", "notes"}
 """The members of a line with notes, which says nothing about the data."""
 _LOST: Final = frozenset({"received", "data", "problem"})
-"""What a log says of what could not be kept."""
+"""The keys of a message that a log could not keep, and of its problem."""
 _CHECKSUM: Final = "xxh3"
-"""What an ingest log adds to its records, and has checked."""
+"""The key of the checksum of a record of an ingest log, which is checked where it is read."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 

@@ -79,11 +79,11 @@ _PLAIN_JSON = (
     "plain JSON has no statements by itself; send RDF such as N-Quads or Turtle, or NDJSON with "
     "an envelope on each line, or put a JSON-LD '@context' into each message"
 )
-"""What to do with JSON that no context makes RDF."""
+"""The advice for JSON that no context makes RDF."""
 
 
 def format_of_path(path: str | PurePath) -> Format:
-    """The format that a file's name says it is in, also if it is compressed.
+    """Return the format that the name of a file implies, also if it is compressed.
 
     >>> format_of_path("data/sensors.tnq.gz")
     <Format.TIMED_N_QUADS: 'timed N-Quads'>
@@ -104,7 +104,7 @@ def format_of_path(path: str | PurePath) -> Format:
 
 
 def format_of_media_type(media_type: str) -> Format:
-    """The format that a media type stands for; its parameters are not looked at.
+    """Return the format of a media type, whatever its parameters are.
 
     >>> format_of_media_type("text/turtle; charset=utf-8")
     <Format.TURTLE: 'Turtle'>

@@ -131,7 +131,7 @@ class _Joint:
     manner: Manner
 
     def read(self) -> tuple[pl.DataFrame, pl.DataFrame, Flags]:
-        """The lines, by the ordinals of their payloads, their terms, and which are as they seem."""
+        """Read lines by the ordinals of their payloads, their terms, and their plainness."""
         bad, seed = list[DataError](), self.manner.seed
         reading = Reading(None, self.manner.options, bad.append, seed)
         rows, terms = reading.rows(b"\n".join(self.texts), 1)

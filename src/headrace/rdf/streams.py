@@ -75,7 +75,7 @@ def read_stream(  # noqa: PLR0913 - all but the first two have a default
     options: ReadOptions = DEFAULT_OPTIONS,
     on_error: OnError = None,
 ) -> TimedColumns:
-    r"""The elements of a part of a stream: in the order of lines, those of a document by time.
+    r"""Read the elements of a part of a stream: by lines, those of a document by time.
 
     What can be read is read, and every problem is told: a bad line leaves the others as they are.
 
@@ -192,7 +192,7 @@ def _read(payloads: Sequence[Payload], manner: Manner, on_error: OnError) -> Tim
 def _in_messages(
     rows: pl.DataFrame, terms: pl.DataFrame, payloads: Sequence[Payload | DataError]
 ) -> TimedColumns:
-    """The elements in lines of payloads, with the message that each is of."""
+    """Read the elements in lines of payloads, with the message of each."""
     begins = rows[BEGINS].to_numpy()
     found = timed_columns(rows, begins, terms)
     owners = rows[PAYLOAD].to_numpy()[begins]
@@ -204,7 +204,7 @@ def _in_messages(
 
 
 def _is_timed(payload: Payload | DataError) -> bool:
-    """Whether each line of a payload is a message of its own."""
+    """Test whether each line of a payload is a message of its own."""
     return isinstance(payload, Payload) and payload.form is Format.TIMED_N_QUADS
 
 
@@ -233,7 +233,7 @@ class _Others:
         self.unread = 0
 
     def rows(self, payload: Payload | DataError, ordinal: int) -> Iterator[tuple[object, ...]]:
-        """The lines of a payload, or none of what is wrong."""
+        """Read the lines of a payload; None if it has a problem."""
         if isinstance(payload, DataError):
             self.unread += 1
             report(payload, self._on_error)
@@ -265,7 +265,7 @@ class _Others:
 
 
 def _elements(payload: Payload, manner: Manner) -> tuple[list[Element], list[DataError]]:
-    """The elements of a payload, and what is wrong with it."""
+    """Read the elements of a payload, and its problems."""
     problems = list[DataError]()
     if payload.form is Format.TIMED_N_QUADS:
         prefix = manner.scopes.prefix
@@ -303,7 +303,7 @@ def _content(payload: Payload) -> bytes:
 
 
 def without_statements(form: Format, data: str | bytes) -> DataError:
-    """The problem of data that are well-formed and have no statement."""
+    """Describe well-formed data without a statement as a problem."""
     if not data.strip():
         return DataError("there is no statement in it: it is empty; leave it out, or fill it")
     if form is Format.JSON_LD:

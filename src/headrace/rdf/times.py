@@ -22,7 +22,7 @@ _LAST_MICROSECOND = 2**63 - 1
 
 
 def microseconds(text: str) -> int:
-    """Microseconds since the epoch of a time in milliseconds or in ISO 8601.
+    """Convert a time in milliseconds or in ISO 8601 to microseconds since the epoch.
 
     >>> microseconds("1500"), microseconds("-0.001"), microseconds("1970-01-01T00:00:01.5Z")
     (1500000, -1, 1500000)
@@ -59,7 +59,7 @@ def milliseconds(time: int) -> str:
 
 
 class Unit(StrEnum):
-    """What a number may count by mistake, where milliseconds are expected."""
+    """A unit that a number may have by mistake, where milliseconds are expected."""
 
     SECONDS = "seconds"
     MICROSECONDS = "microseconds"
@@ -67,7 +67,7 @@ class Unit(StrEnum):
 
     @property
     def remedy(self) -> str:
-        """How to make milliseconds of it."""
+        """The conversion to milliseconds, as advice."""
         match self:
             case Unit.SECONDS:
                 return "multiply by 1,000"
@@ -84,7 +84,7 @@ _PER_SECOND = {Unit.SECONDS: 1, Unit.MICROSECONDS: 10**6, Unit.NANOSECONDS: 10**
 
 
 def plausible_unit(number: int) -> Unit | None:
-    """The unit in which a number is a time of our days, if it is not milliseconds.
+    """Find the unit in which a number is a time of our days; None if it is milliseconds.
 
     >>> plausible_unit(1_600_000_000), plausible_unit(1_600_000_000_000)
     (<Unit.SECONDS: 'seconds'>, None)

@@ -65,7 +65,7 @@ class Rules:
         return self._relations[relation].get(node, ())  # type: ignore[arg-type]  # a literal is no key
 
     def from_one(self, triple: Triple) -> Iterator[Step]:
-        """What follows from a statement in one step."""
+        """Derive statements from one statement in one step."""
         s, p, o = triple.subject, triple.predicate, triple.object
         is_node = not isinstance(o, Literal)
         for q in self._of(RDFS_SUB_PROPERTY_OF, p):

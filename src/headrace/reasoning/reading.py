@@ -12,14 +12,14 @@ from headrace.rdf.formats import Format, format_of_path
 from headrace.rdf.options import FILE_LIMITS, ReadOptions
 from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
-from headrace.reasoning.ignored import note_of
 from headrace.reasoning.schema import Schema, schema_of
+from headrace.reasoning.unsupported_axioms import note_of
 
 _XML: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!|[A-Za-z][\w.-]*:?RDF[\s>])")
 
 
 def read_schema(path: Path | str) -> Schema:
-    """The schema that a file holds.
+    """Read a schema from a file.
 
     What tools call `.owl` may be RDF/XML or Turtle: how it begins says which.
 

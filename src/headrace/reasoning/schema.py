@@ -28,7 +28,7 @@ from headrace.rdf.vocabulary import (
     RDFS_SUB_CLASS_OF,
     RDFS_SUB_PROPERTY_OF,
 )
-from headrace.reasoning.ignored import Ignored, IgnoredAxioms, together
+from headrace.reasoning.unsupported_axioms import AxiomCollector, UnsupportedAxiom, merge_axioms
 
 Node: TypeAlias = Iri | BlankNode
 """A class or a property."""
@@ -73,11 +73,11 @@ class Schema:
     memberships: tuple[Node, ...] = ()
     equivalent_classes: tuple[Pair, ...] = ()
     equivalent_properties: tuple[Pair, ...] = ()
-    ignored: tuple[Ignored, ...] = field(default=(), compare=False)
+    ignored: tuple[UnsupportedAxiom, ...] = field(default=(), compare=False)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing follows from it."""
+        """True if nothing follows from it."""
         return not any(
             (
                 self.sub_classes,
@@ -95,7 +95,7 @@ class Schema:
 
     @property
     def links_type(self) -> bool:
-        """Whether it says something of rdf:type itself, so that types follow from properties."""
+        """True if types follow from properties because of rdf:type in the schema."""
         related = (*self.sub_properties, *self.equivalent_properties, *self.inverses)
         described = (*self.domains, *self.ranges)
         return (
@@ -106,7 +106,7 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """What tells this schema from any other, in whatever order it is written."""
+        """The identity of the schema, whatever the order of its statements."""
         shown = [
             sorted(map(str, _texts(getattr(self, name))))
             for name in _AXIOMS
@@ -116,12 +116,12 @@ class Schema:
         return sha256(repr(shown).encode()).hexdigest()
 
     def and_also(self, other: Schema) -> Schema:
-        """What both say."""
+        """Merge two schemas."""
         both = {
             name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
             for name in _AXIOMS
         }
-        return Schema(**both, ignored=together(self.ignored, other.ignored))
+        return Schema(**both, ignored=merge_axioms(self.ignored, other.ignored))
 
 
 _AXIOMS: Final = tuple(each.name for each in fields(Schema) if each.compare)
@@ -163,14 +163,14 @@ _ENDS: Final = {
 
 
 def schema_of(statements: Iterable[Quad]) -> Schema:
-    """What statements say as a schema; axioms that are not supported are counted in `ignored`.
+    """Read statements as a schema; count unsupported axioms in `ignored`.
 
     >>> cat, animal = Iri("x:Cat"), Iri("x:Animal")
     >>> schema_of([Quad(cat, Iri(RDFS_SUB_CLASS_OF), animal)]).classes == (cat, animal)
     True
     """
     found: dict[str, dict[Node | Pair, None]] = {name: {} for name in _AXIOMS}
-    ignored = IgnoredAxioms()
+    ignored = AxiomCollector()
     for quad in statements:
         ignored.see(quad)
         subject, object_ = _node(quad.subject), _node(quad.object)
@@ -189,11 +189,11 @@ def schema_of(statements: Iterable[Quad]) -> Schema:
     if found["datatypes"]:  # rdfs13
         found["classes"][Iri(RDFS_LITERAL)] = None
     members = {name: tuple(each) for name, each in found.items()}
-    return Schema(**members, ignored=ignored.found())  # type: ignore[arg-type]  # each has its own sort
+    return Schema(**members, ignored=ignored.counts())  # type: ignore[arg-type]  # each has its own sort
 
 
 def _is_supported(relation: str, subject: Node, object_: Node) -> bool:
-    """Whether a relation says something; equivalence does so of what has names."""
+    """Test whether a relation is supported; equivalence is, between names."""
     named = isinstance(subject, Iri) and isinstance(object_, Iri)
     return named or not relation.startswith("equivalent")
 

@@ -22,7 +22,7 @@ def ndjson_lines(evaluation: Evaluation) -> Iterator[str]:
 
 
 def notes_line(query: str, notes: Iterable[Mapping[str, Any]]) -> str:
-    """The line with the notes about a query, which stands after all of its evaluations.
+    """Write the line with the notes on a query, which follows all of its evaluations.
 
     >>> print(notes_line("q", [{"code": "no-elements", "text": "<s> had no elements"}]))
     {"query": "q", "notes": [{"code": "no-elements", "text": "<s> had no elements"}]}

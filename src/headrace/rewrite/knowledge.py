@@ -32,7 +32,7 @@ class Known:
 
     @classmethod
     def of(cls, query: Query, predicates: KnownPredicates | None = None) -> Known:
-        """What is known of a query, and of the predicates of its data."""
+        """Collect the knowledge about a query and the predicates of its data."""
         return cls(Sources.of(query, predicates), query.windows)
 
     def inside(self, operator: Operator) -> Known:

@@ -52,7 +52,7 @@ def optimised(
     observe: Observe = lambda _stage: None,
     rules: Sequence[Rule] = RULES,
 ) -> Operator:
-    """An equivalent pattern that costs less.
+    """Rewrite a query to an equivalent pattern that costs less.
 
     Args:
         query: what is asked.

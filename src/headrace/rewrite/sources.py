@@ -30,7 +30,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownPredicates:
-    """Which predicates are known to occur where.
+    """The predicates that are known to occur, by graph.
 
     Attributes:
         static: those of the static data that were looked at, each with its graph; None if none
@@ -51,7 +51,7 @@ class KnownPredicates:
         return cls(frozenset(product(graphs, predicates)))
 
     def among(self, graphs: Sequence[Iri]) -> frozenset[Iri] | None:
-        """Those of the static graphs that make up a default graph; the unnamed one if none do."""
+        """Return the predicates of a default graph: of some graphs, or of the unnamed one."""
         if self.static is None:
             return None
         read: set[Iri | None] = {*graphs} or {None}
@@ -83,7 +83,7 @@ class Sources:
 
     @classmethod
     def of(cls, query: Query, known: KnownPredicates | None = None) -> Sources:
-        """The sources of a query, with what is known of predicates."""
+        """Return the sources of a query, with what is known of predicates."""
         streams = [
             window.stream.value if isinstance(window.stream, Iri) else ""
             for window in query.windows

@@ -64,7 +64,7 @@ def rule_of(time: str) -> TimeRule:
 
 @lru_cache(maxsize=64)
 def form_of(media_type: str | None) -> Format:
-    """How a body is written.
+    """Return the format of a body.
 
     Raises:
         Problem: 415.

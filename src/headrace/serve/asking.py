@@ -18,6 +18,7 @@ import polars as pl
 
 from headrace.algebra.query import Dataset, Query
 from headrace.dialects import Parsed
+from headrace.functions.value_failures import FailuresByQuery
 from headrace.kernel.answer import Answer, Statements
 from headrace.kernel.columns import GRAPH, QUADS
 from headrace.rdf.terms import Iri
@@ -43,6 +44,19 @@ class _Room:
     terms: int
 
 
+@dataclass(frozen=True, slots=True)
+class PlainAnswer:
+    """What a plain query gives.
+
+    Attributes:
+        answer: its rows, statements or truth value.
+        notes: what its expressions could not compute.
+    """
+
+    answer: Answer
+    notes: tuple[str, ...] = ()
+
+
 class Asking:
     """Answers plain queries, some at a time."""
 
@@ -60,7 +74,9 @@ class Asking:
         """How many queries are being evaluated, or wait."""
         return self._under_way
 
-    async def ask(self, parsed: Parsed, default: Sequence[str], named: Sequence[str]) -> Answer:
+    async def ask(
+        self, parsed: Parsed, default: Sequence[str], named: Sequence[str]
+    ) -> PlainAnswer:
         """Answer a query.
 
         Args:
@@ -91,24 +107,25 @@ class Asking:
         except TimeoutError:
             raise Problem(504, f"the query took more than {limits.seconds:g} seconds") from None
 
-    def _ended(self, done: asyncio.Future[Answer]) -> None:
+    def _ended(self, done: asyncio.Future[PlainAnswer]) -> None:
         self._under_way -= 1
         if not done.cancelled():
             done.exception()  # whoever waits is told; nobody may
 
-    def _answered(self, parsed: Parsed, query: Query, reads_graphs: bool) -> Answer:
-        room = self._taken()
+    def _answered(self, parsed: Parsed, query: Query, reads_graphs: bool) -> PlainAnswer:
+        room, failures = self._taken(), FailuresByQuery()
         store, before = room.store, room.store.statements
         try:
             store.check(parsed)
             if reads_graphs:
                 self._add_streams(store)
-            found = store.answer(query, source=parsed.source)
+            found = store.answer(query, source=parsed.source, failures=failures)
         finally:
             store.reset(before)
             with self._guard:
                 self._rooms.append(room)
-        return _bounded(found, self._limits.answer_rows)
+        notes = [str(each) for listed in failures.by_query().values() for each in listed]
+        return PlainAnswer(_bounded(found, self._limits.answer_rows), tuple(notes))
 
     def _taken(self) -> _Room:
         """A store with the static graphs as they are now."""

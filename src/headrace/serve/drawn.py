@@ -18,7 +18,7 @@ def operators_as_json(
     run: Run | None = None,
     known: KnownPredicates | None = None,
 ) -> dict[str, Any]:
-    """The graph of the operators as written or as run; figures go with the latter only."""
+    """Return the graph of the operators as written or as run; figures go with the latter only."""
     if kind is GraphKind.OPERATORS:
         pattern, run = query.pattern, None
     else:

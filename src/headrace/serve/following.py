@@ -54,8 +54,8 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Woken:
-    """There is no new evaluation, and something else about the query is new."""
+class WakeUp:
+    """A change of a query other than a new evaluation."""
 
 
 class Following:
@@ -69,7 +69,7 @@ class Following:
         self._topics: dict[str, Topic] = {}
 
     def hear(self, new: Sequence[Kept]) -> None:
-        """Take note of evaluations, in any thread."""
+        """Record evaluations, in any thread."""
         self.wake({each.query for each in new})
 
     def wake(self, names: set[str]) -> None:
@@ -123,8 +123,8 @@ class Following:
 
 async def followed(
     topic: Topic, retained: Retained, query: str, after: int, quiet: float
-) -> AsyncIterator[Kept | Missed | Ended | Woken | None]:
-    """What a follower is sent, from a place on; None after some quiet seconds.
+) -> AsyncIterator[Kept | Missed | Ended | WakeUp | None]:
+    """Yield evaluations from a place on; None after some quiet seconds.
 
     Args:
         topic: what it waits for.
@@ -149,7 +149,7 @@ async def followed(
             yield Ended(ended)
             return
         if woken:
-            yield Woken()
+            yield WakeUp()
             woken = False
         try:
             await asyncio.wait_for(news.wait(), quiet)

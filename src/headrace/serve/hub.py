@@ -107,7 +107,7 @@ class Hub:
                         continue
 
     def _look_at_notes(self) -> None:
-        """Send followers the notes that have been true for a while, and those no longer true."""
+        """Send notes to followers once they have been true for a while or are resolved."""
         notes = self.deployed.figures.notes
         known, keys = self._standing, {note.key for note in notes}
         self._standing = [note for note in known if note.key in keys]
@@ -344,7 +344,7 @@ class Hub:
         }
 
     def notes(self, name: str) -> list[dict[str, str]]:
-        """Why a query gives no rows, and what else should be known about it and its streams."""
+        """Return the notes on a query and its streams."""
         return self._shown(name, self.deployed.figures.notes)
 
     def _shown(self, name: str, notes: Sequence[Note]) -> list[dict[str, str]]:
@@ -352,12 +352,12 @@ class Hub:
         return [note.as_json() for note in notes if note.concerns(name, iris)]
 
     def standing_notes(self, name: str) -> list[dict[str, str]]:
-        """Those of the notes about a query that have been true for a while."""
+        """Return the notes on a query that have been true for a while."""
         standing = {note.key for note in self._standing}
         return self._shown(name, [n for n in self.deployed.figures.notes if n.key in standing])
 
     def stream_notes(self, iri: str) -> list[dict[str, str]]:
-        """What should be known about a stream."""
+        """Return the notes on a stream."""
         notes = self.deployed.figures.notes
         return [note.as_json() for note in notes if note.query is None and note.stream == iri]
 
@@ -402,7 +402,7 @@ class Hub:
             return await self.change(command)
 
     def state_of_stream(self, iri: str) -> StreamState:
-        """How far a stream has come, and what became of its messages and elements."""
+        """Return the state of a stream, with its counters."""
         return self.deployed.figures.manifest.streams.get(iri, StreamState())
 
     @property

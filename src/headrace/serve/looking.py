@@ -24,7 +24,7 @@ def seen(parsed: Parsed, run: Run, form: str) -> str:
 
 
 def looked(hub: Hub, parsed: Parsed) -> Run:
-    """What the operators of a query find in what its streams hold.
+    """Observe the operators of a query over the content of its streams.
 
     It is run in an engine of its own, so that the deployment does not notice.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -28,6 +29,7 @@ from headrace.serve.streams import base_of
 _FORM: Final = "application/x-www-form-urlencoded"
 _DIRECT: Final = "application/sparql-query"
 _MOST_PARAMETERS: Final = 100
+_MOST_NOTES: Final = 10
 
 
 async def sparql(request: Request) -> Response:
@@ -107,8 +109,11 @@ async def _answered(request: Request, text: str, params: MultiDict) -> Response:
     parsed = await asyncio.to_thread(parse, text, base=f"{base_of(request)}/")
     media_type = _media_type(request, parsed, params.get("format"))
     found = await hub.asking.ask(parsed, default, named)
-    content = await asyncio.to_thread(_written, found, media_type)
-    return Response(content, media_type=media_type, headers={"Vary": "Accept"})
+    content = await asyncio.to_thread(_written, found.answer, media_type)
+    headers = {"Vary": "Accept"}
+    if found.notes:  # in ASCII, because the bodies of the formats have no place for them
+        headers["Headrace-Notes"] = json.dumps(found.notes[:_MOST_NOTES])
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def _media_type(request: Request, parsed: Parsed, given: str | None) -> str:

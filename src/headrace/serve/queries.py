@@ -12,6 +12,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from headrace.diagnosis import Note, Severity
 from headrace.dialects import DIALECTS, Parsed
 from headrace.errors import HeadraceError, QueryError, nearest
 from headrace.explaining import Over, explained
@@ -48,6 +49,8 @@ _OPERATORS: Final = (GraphKind.OPERATORS.value, GraphKind.REWRITTEN.value)
 _TEXT: Final = ("text", None)
 _MEMBERS: Final = {"text", "name", "dialect", "settings"}
 _MOST_SETTINGS: Final = 100
+_UNSUPPORTED_AXIOM: Final = "unsupported-axiom"
+"""The code of notes on the schema of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,11 @@ async def register(request: Request) -> Response:
     entry = QueryEntry(name, query.text, parsed.dialect, dict(query.settings), hub.now)
     await hub.register(entry)
     view = query_view(hub, entry, base_of(request))
-    view["notes"] = [*view.get("notes", ()), *_schema_notes(hub, parsed)]
+    unsupported = [
+        Note(_UNSUPPORTED_AXIOM, Severity.WARNING, text, query=name).as_json()
+        for text in _schema_notes(hub, parsed)
+    ]
+    view["notes"] = [*view.get("notes", ()), *unsupported]
     return JSONResponse(view, 201, headers={"Location": view["url"]})
 
 
@@ -311,7 +318,7 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
 
 
 def _schema_notes(hub: Hub, parsed: Parsed) -> list[str]:
-    """Which axioms of the schema of a query entail nothing."""
+    """Return the notes on the unsupported axioms of the schema of a query."""
     with suppress(HeadraceError):  # an unknown schema is an error when the query is registered
         return hub.deployed.engine.static.schemas.notes_on(parsed.query, parsed.source)
     return []

@@ -18,7 +18,7 @@ from headrace.results.json_format import term_from_json
 from headrace.results.table import Table
 from headrace.results.writing import result_text
 from headrace.serve.bodies import hub_of, number_of
-from headrace.serve.following import Ended, Missed, Topic, Woken, followed
+from headrace.serve.following import Ended, Missed, Topic, WakeUp, followed
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
 from headrace.serve.hub import Hub
 from headrace.serve.negotiation import chosen
@@ -55,7 +55,7 @@ def _parsed(hub: Hub, name: str) -> Parsed:
 
 
 async def results(request: Request) -> Response:
-    """The last evaluations, in the type that is wanted."""
+    """Return the last evaluations in the accepted media type."""
     hub, name = hub_of(request), request.path_params["name"]
     parsed = _parsed(hub, name)
     form = parsed.query.form
@@ -156,17 +156,17 @@ def _ended(hub: Hub, name: str) -> str | None:
     return "stopped" if hub.failure(name) else None
 
 
-class NoteNews:
-    """The notes about a query for one follower: sent when others are true than before."""
+class NoteChanges:
+    """The notes on a query for one follower, sent when they change."""
 
     def __init__(self, hub: Hub, query: str) -> None:
-        """Begin with none sent."""
+        """Begin without sent notes."""
         self._hub = hub
         self._query = query
         self._sent: list[tuple[str, str | None, str | None]] = []
 
-    def changed(self) -> list[dict[str, str]] | None:
-        """The notes that are true now, if they are others; counts in texts do not matter."""
+    def take_changes(self) -> list[dict[str, str]] | None:
+        """Return the notes if they are others than before; counts in texts do not matter."""
         notes = self._hub.standing_notes(self._query)
         keys = [(each["code"], each.get("stream"), each.get("subject")) for each in notes]
         if keys == self._sent:
@@ -178,12 +178,12 @@ class NoteNews:
 async def _event_parts(
     hub: Hub, name: str, topic: Topic, after: int, mode: str
 ) -> AsyncIterator[bytes]:
-    news = NoteNews(hub, name)
+    news = NoteChanges(hub, name)
     async for each in followed(topic, hub.retained, name, after, _QUIET):
-        if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+        if not isinstance(each, Ended) and (notes := news.take_changes()) is not None:
             yield _event("notes", {"notes": notes})
         match each:
-            case Woken():
+            case WakeUp():
                 pass
             case None:
                 yield b": keep-alive\n\n"
@@ -261,9 +261,9 @@ async def results_socket(socket: WebSocket) -> None:
         await accept_socket(socket)
         await socket.send_json({"type": "head", **_head(name, parsed)})
         topic.ended = topic.ended or _ended(hub, name)
-        news = NoteNews(hub, name)
+        news = NoteChanges(hub, name)
         async for each in followed(topic, hub.retained, name, after, _QUIET):
-            if not isinstance(each, Ended) and (notes := news.changed()) is not None:
+            if not isinstance(each, Ended) and (notes := news.take_changes()) is not None:
                 await socket.send_json({"type": "notes", "notes": notes})
             await _send(socket, each)
         await socket.close()
@@ -273,9 +273,9 @@ async def results_socket(socket: WebSocket) -> None:
         await following.__aexit__(None, None, None)
 
 
-async def _send(socket: WebSocket, each: Kept | Missed | Ended | Woken | None) -> None:
+async def _send(socket: WebSocket, each: Kept | Missed | Ended | WakeUp | None) -> None:
     match each:
-        case Woken():
+        case WakeUp():
             pass
         case Kept():
             line = each.line.decode().rstrip("\n")

@@ -365,7 +365,7 @@ def _kept(said: Mapping[str, Any], line: bytes) -> Kept:
 def _said(
     evaluation: Evaluation, id_: int, number: int, spoken: Spoken, most: int
 ) -> dict[str, Any]:
-    """An evaluation for JSON."""
+    """Write an evaluation for JSON."""
     said: dict[str, Any] = {
         "id": id_,
         "query": evaluation.query,

@@ -18,7 +18,7 @@ _RATE_SECONDS: Final = 10
 
 
 def stream_view(hub: Hub, entry: StreamEntry, base: str) -> dict[str, Any]:
-    """A stream that elements are pushed to."""
+    """Describe a stream that elements are pushed to."""
     inlet = hub.inlets.get(entry.name)
     rates = [0] * 60 if inlet is None else inlet.rates()
     return {
@@ -43,7 +43,7 @@ def stream_view(hub: Hub, entry: StreamEntry, base: str) -> dict[str, Any]:
 
 
 def derived_view(hub: Hub, name: str, iri: str, base: str) -> dict[str, Any]:
-    """A stream that a query makes."""
+    """Describe a stream that a query makes."""
     return {
         "name": name,
         "iri": iri,
@@ -109,7 +109,7 @@ def variables_of(form: Form) -> list[str]:
 
 
 def summary_of(parsed: Parsed) -> str:
-    """One line on a query that is right."""
+    """Summarize a valid query in one line."""
     query, semantics = parsed.query, parsed.query.semantics
     if not query.is_continuous:
         return f"{parsed.dialect}, no streams"
@@ -123,7 +123,7 @@ def summary_of(parsed: Parsed) -> str:
 
 
 def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
-    """A registered query."""
+    """Describe a registered query."""
     parsed = hub.deployed.parsed.get(entry.name)
     figures = hub.deployed.figures
     state = figures.manifest.queries.get(entry.name)

@@ -49,7 +49,7 @@ class Sink(Protocol):
 
 @runtime_checkable
 class NoteSink(Protocol):
-    """A way out that also says why queries have given no rows."""
+    """A sink that also takes the notes on queries."""
 
     def write_notes(self, label: str, notes: Mapping[str, Sequence[Note]]) -> None:
         """Write the notes about queries at the end of the input, durably, after all results.

@@ -141,7 +141,7 @@ _OF_IRI: Final = pl.concat_str(
 
 
 def _heads(report: Report) -> pl.Series:
-    """How the lines of each instant begin."""
+    """Write the beginning of the lines of each instant."""
     named = bounds(report)
     times = [pl.Series(report.times), *(each for pair in named.values() for each in pair)]
     texts = _numbers(pl.concat(times))

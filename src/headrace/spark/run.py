@@ -161,7 +161,7 @@ class Runner:
             if not self._at_work.acquire(blocking=False):
                 continue  # what a batch brings may end a silence
             try:
-                wanted = self.batches.last().batch + 1 if self.batches.is_silence_over else None
+                wanted = self.batches.last().batch + 1 if self.batches.is_idle_advance_due else None
             finally:
                 self._at_work.release()
             if wanted is not None:
@@ -282,7 +282,7 @@ class Runner:
 
 
 def _reads_all(offsets: Sequence[str]) -> bool:
-    """Whether a batch leaves nothing of what was found to later ones, in a live run."""
+    """Test whether a batch of a live run reads all that was found."""
     _version, files, *_topics = offsets
     found = json.loads(files)
     return bool(found.get("known") == found["pieces"])

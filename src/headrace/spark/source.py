@@ -130,7 +130,7 @@ def _looking(options: Mapping[str, str]) -> Callable[[], int]:
 
 
 def _ticking(options: Mapping[str, str]) -> Callable[[], int]:
-    """What looks for which batch was asked for though there is nothing to read."""
+    """Watch for requests of batches without input."""
     from pathlib import Path  # noqa: PLC0415
 
     path = Path(options["tick"])

@@ -106,7 +106,7 @@ def test_functions_that_give_numbers(name: str, values: list[str | float], expec
 
 def test_an_approximation_is_a_third_argument() -> None:
     assert call("add", "U(0,1)", "N(0,1)", Literal("normal")) == term("N(0.5, 1.0833333333333333)")
-    with pytest.raises(ExpressionError, match="no name of an approximation"):
+    with pytest.raises(ExpressionError, match="not the name of an approximation"):
         call("add", "U(0,1)", "N(0,1)", literal_of(1))
 
 

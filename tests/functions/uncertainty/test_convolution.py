@@ -15,7 +15,7 @@ import pytest
 from scipy import special, stats
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.uncertainty.convolution import TOLERANCE, convolved
+from headrace.functions.uncertainty.convolution import TOLERANCE, convolve
 from headrace.functions.uncertainty.families import Distribution, Histogram, Point
 from headrace.functions.uncertainty.literals import parsed
 from headrace.functions.uncertainty.pieces import Column
@@ -61,7 +61,7 @@ CLOSED: list[tuple[str, list[str], Cdf]] = [
 
 
 def summed(*texts: str) -> Histogram:
-    return convolved([(number_or(text), 1) for text in texts])
+    return convolve([(number_or(text), 1) for text in texts])
 
 
 def number_or(text: str) -> Distribution:
@@ -106,7 +106,7 @@ def test_sums_and_differences_are_as_close_as_stated_to_integrals(
     pair: tuple[str, str], sign: int
 ) -> None:
     one, other = map(parsed, pair)
-    found = convolved([(one, 1), (other, sign)])
+    found = convolve([(one, 1), (other, sign)])
     assert not isinstance(one, Point)
     assert not isinstance(other, Point)
     errors = []
@@ -126,7 +126,7 @@ def test_sums_and_differences_are_as_close_as_stated_to_integrals(
 
 
 def test_a_number_from_which_is_subtracted() -> None:
-    found = convolved([(Point(5.0), 1), (parsed("E(1)"), -1)])
+    found = convolve([(Point(5.0), 1), (parsed("E(1)"), -1)])
     x = everywhere(found)
     assert float(np.max(np.abs(found.below(x) - np.exp(-np.maximum(5 - x, 0))))) <= TOLERANCE
     assert float(found.above(5.0)) == 0
@@ -142,7 +142,7 @@ def test_a_sum_stays_between_the_ends_of_its_support() -> None:
 def test_a_sum_of_sums_adds_their_tolerances() -> None:
     steps = summed("E(1)", "E(1)")
     for _ in range(3):
-        steps = convolved([(steps, 1), (parsed("E(1)"), 1)])
+        steps = convolve([(steps, 1), (parsed("E(1)"), 1)])
     x = everywhere(steps)
     assert float(np.max(np.abs(steps.below(x) - stats.gamma(5).cdf(x)))) <= 4 * TOLERANCE
 

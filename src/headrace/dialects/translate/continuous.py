@@ -208,7 +208,7 @@ class ContinuousTranslator(QueryTranslator):
         return CountWindow(size, step, Counted(word))
 
     def _count_step(self, tree: Tree[Token], size: int) -> int:
-        """By how many the window moves; a tumbling one moves by its size."""
+        """Compute the step of a count window; that of a tumbling one is its size."""
         given = present(tree)
         return self._positive_count(given[0]) if given else size
 

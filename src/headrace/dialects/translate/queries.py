@@ -403,7 +403,9 @@ class QueryTranslator(PatternTranslator):
 
         def lifted(part: Expression) -> Expression | None:
             if isinstance(part, Aggregate):
-                return collected.setdefault(part, Variable(f"_:.agg{len(collected)}"))
+                if part not in collected:  # no two subqueries may share the name of a result
+                    collected[part] = Variable(f"_:.agg{self._grouped_values + len(collected)}")
+                return collected[part]
             return None
 
         heads = [
@@ -416,6 +418,7 @@ class QueryTranslator(PatternTranslator):
         ]
         having = [rewritten(each, lifted) for each in having]
         order = [OrderKey(rewritten(key.expression, lifted), key.descending) for key in order]
+        self._grouped_values += len(collected)
         aggregates = tuple((variable, aggregate) for aggregate, variable in collected.items())
         return Group(pattern, keys, aggregates), heads, having, order
 

@@ -55,6 +55,8 @@ class TermTranslator:
         self.notes: list[Note] = []
         self._labels: dict[str, int] = {}
         self._fresh = 0
+        self._grouped_values = 0
+        """How many aggregates of GROUP BY have a variable."""
         self._chances = 0
         self.bgp: int | None = None
         """Which basic graph pattern is being read; None in a CONSTRUCT template."""

@@ -37,7 +37,7 @@ def _sum(sign: int, *terms: Term) -> Term:
 
 def _name(term: Term) -> str:
     if not isinstance(term, Literal) or term.datatype != XSD_STRING:
-        raise ExpressionError(f"{term} is no name of an approximation")
+        raise ExpressionError(f"{term} is not the name of an approximation")
     return term.lexical
 
 

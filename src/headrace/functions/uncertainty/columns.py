@@ -90,7 +90,7 @@ class Operands:
 
     @classmethod
     def limits(cls, numbers: Column, there: Flags) -> Operands:
-        """A column of plain numbers that may be infinite, as limits are."""
+        """Read a column of limits: plain numbers, possibly infinite."""
         there = there & ~np.isnan(numbers)
         numbers = np.where(there, numbers, 0.0)
         return cls(np.where(there, NUMBER, NONE).astype(np.int8), numbers, np.zeros(len(numbers)))

@@ -15,16 +15,17 @@ from headrace.rdf.vocabulary import RSPU, XSD_STRING
 
 _SUMS = ("add", "subtract")
 _PLACES = 2
-"""So many arguments of a sum are distributions; the third names an approximation."""
+"""The number of distributions among the arguments of a sum; the third names an approximation."""
 
 
 def constants_problem(name: str, constants: Sequence[Term | None]) -> str | None:
-    """Say why a call has no result whatever its variables are; None if it may have one.
+    """Describe why a call has no result whatever its variables are; None if it may have one.
 
     Args:
         name: of the function, without its namespace.
         constants: the arguments that are constant; None for any other.
 
+    >>> from headrace.functions.values import literal_of
     >>> constants_problem("between", [None, literal_of(5), literal_of(2)])
     'the lower limit 5.0 is above the upper limit 2.0'
     """
@@ -50,7 +51,7 @@ def _read(name: str, place: int, term: Term | None) -> Distribution | None:
         return None
     if name in _SUMS and place == _PLACES:
         if not isinstance(term, Literal) or term.datatype != XSD_STRING:
-            raise ExpressionError(f"{term} is no name of an approximation")
+            raise ExpressionError(f"{term} is not the name of an approximation")
         check_approximation(term.lexical)
         return None
     return distribution_of(term)

@@ -33,14 +33,14 @@ from headrace.functions.uncertainty.pieces import Column
 from headrace.functions.uncertainty.quadrature import check_range, expected, landmarks
 
 TOLERANCE: Final = 1e-4
-"""How far the distribution function of a sum may be from the true one, at any number."""
+"""The largest error of the distribution function of a sum, at any number."""
 
 _CACHED: Final = 1 << 12
 _ENOUGH: Final = TOLERANCE / 10
 """A grid is fine enough if half its cells change no probability by more."""
 _HOPELESS: Final = 30 * _ENOUGH
 _BENT: Final = TOLERANCE / 2
-"""How far the distribution function may be from a straight line inside a part."""
+"""The largest distance of the distribution function from a straight line inside a part."""
 _CELLS: Final = tuple(1 << power for power in range(10, 21))
 _PARTS: Final = tuple(round(32 * 1.25**step) for step in range(24))
 _FOR_TAILS: Final = 0.2
@@ -74,13 +74,13 @@ class Summand:
     sign: int = 1
 
     def range(self, tail: float) -> tuple[float, float]:
-        """The interval outside of which the signed number is with a small probability."""
+        """Compute an interval that holds all but a small probability of the signed number."""
         low = float(self.distribution.quantile(tail, 1 - tail))
         high = float(self.distribution.quantile(1 - tail, tail))
         return (low, high) if self.sign > 0 else (-high, -low)
 
     def up_to(self, x: Column) -> Column:
-        """The probabilities that the signed number is not above others."""
+        """Compute the probabilities that the signed number is at most others."""
         return self.distribution.below(x) if self.sign > 0 else self.distribution.above(-x)
 
 
@@ -92,11 +92,11 @@ class _Curve:
     shares: Column
 
     def at(self, x: Column) -> Column:
-        """The function between its places."""
+        """Interpolate the function between its places."""
         return np.interp(x, self.places, self.shares, 0.0, 1.0)
 
 
-def convolved(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
+def convolve(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
     """Add independent numbers; the distribution function is right to `TOLERANCE`.
 
     Raises:
@@ -112,7 +112,7 @@ def convolved(signed: Iterable[tuple[Distribution, int]]) -> Histogram:
             counted[Summand(distribution, sign)] += 1
     check_range(*(each.distribution for each in counted))  # type: ignore[arg-type]  # families
     ordered = sorted(counted.items(), key=repr)
-    return _moved(_sum_of(tuple(ordered)), fsum(exact))
+    return _shift(_sum_of(tuple(ordered)), fsum(exact))
 
 
 @lru_cache(_CACHED)
@@ -121,20 +121,20 @@ def _sum_of(counted: tuple[tuple[Summand, int], ...]) -> Histogram:
         with np.errstate(all="ignore"):
             summands = [each for each, count in counted for _ in range(count)]
             if len(summands) == 1:
-                curve = _alone(summands[0])
+                curve = _compute_single(summands[0])
             else:
-                curve = _on_grid(counted) or _integrated(summands)
+                curve = _on_grid(counted) or _integrate(summands)
             return _histogram(curve, _support(counted), *_moments(counted))
     except BEYOND_DOUBLES:
         raise ExpressionError("a sum cannot be computed: its numbers are too large") from None
 
 
-def _moved(histogram: Histogram, by: float) -> Histogram:
+def _shift(histogram: Histogram, by: float) -> Histogram:
     return Histogram(tuple(edge + by for edge in histogram.edges), histogram.weights)
 
 
 def _support(counted: tuple[tuple[Summand, int], ...]) -> tuple[float, float]:
-    """Between which numbers all of the sum lies."""
+    """Compute the bounds of the sum."""
     ends = [sorted(each.sign * end for end in each.distribution.support) for each, _ in counted]
     counts = [count for _, count in counted]
     low, high = (
@@ -145,7 +145,7 @@ def _support(counted: tuple[tuple[Summand, int], ...]) -> tuple[float, float]:
 
 
 def _moments(counted: tuple[tuple[Summand, int], ...]) -> tuple[float, float]:
-    """The mean and the variance of the sum; not finite if they are beyond doubles."""
+    """Compute the mean and the variance of the sum; not finite if doubles cannot hold them."""
     try:
         mean = fsum(each.sign * count * float(each.distribution.mean) for each, count in counted)
         return mean, fsum(count * float(each.distribution.variance) for each, count in counted)
@@ -157,7 +157,7 @@ def _moments(counted: tuple[tuple[Summand, int], ...]) -> tuple[float, float]:
 
 
 def _on_grid(counted: tuple[tuple[Summand, int], ...]) -> _Curve | None:
-    """The distribution function of a sum; None if the finest grid is too coarse for it."""
+    """Compute the distribution function of a sum; None if the finest grid is too coarse."""
     for tail in _TAILS:
         low, high = _reach(counted, tail)
         if not isfinite(high - low):
@@ -175,12 +175,12 @@ def _on_grid(counted: tuple[tuple[Summand, int], ...]) -> _Curve | None:
 
 
 def _change(one: _Curve, other: _Curve) -> float:
-    """How far a distribution function is from another at the places of that."""
+    """Measure the distance between two distribution functions at the places of one."""
     return float(np.max(np.abs(one.at(other.places) - other.shares)))
 
 
 def _reach(counted: tuple[tuple[Summand, int], ...], tail: float) -> tuple[float, float]:
-    """The interval in which a sum lies, but for probabilities that do not count.
+    """Compute the interval of a sum, except for negligible probabilities.
 
     It is no wider than the inequality of Bernstein says for numbers that are cut off at the tails.
     """
@@ -201,7 +201,7 @@ def _reach(counted: tuple[tuple[Summand, int], ...], tail: float) -> tuple[float
 def _on_cells(
     counted: tuple[tuple[Summand, int], ...], low: float, high: float, tail: float, cells: int
 ) -> _Curve:
-    """The distribution function at the bounds of the cells of a grid."""
+    """Compute the distribution function at the bounds of the cells of a grid."""
     number = sum(count for _, count in counted)
     width = (high - low) / (cells - 2)
     spectrum: npt.NDArray[np.complex128] = np.ones(cells // 2 + 1, np.complex128)
@@ -228,7 +228,7 @@ def _on_cells(
 
 
 def _rounding(summand: Summand, masses: Column, begin: int, width: float) -> float:
-    """How far the mean has moved by rounding to cells; none if tails that are cut off moved it."""
+    """Measure how far rounding to cells moved the mean; 0 if cut tails moved it."""
     try:
         mean = summand.sign * float(summand.distribution.mean)
     except (ExpressionError, *BEYOND_DOUBLES):
@@ -240,8 +240,8 @@ def _rounding(summand: Summand, masses: Column, begin: int, width: float) -> flo
 # -- by integrals ------------------------------------------------------------------------------
 
 
-def _alone(one: Summand) -> _Curve:
-    """The distribution function of a single number, as in `5 - E(1)`."""
+def _compute_single(one: Summand) -> _Curve:
+    """Compute the distribution function of a single number, as in `5 - E(1)`."""
     low, high = one.range(_TAILS[0])
     shares = np.linspace(0.0, 1.0, _CELLS[2] + 1)[1:-1]
     tails = np.geomspace(_TAILS[0], shares[0], _CELLS[0])
@@ -256,8 +256,8 @@ def _alone(one: Summand) -> _Curve:
     return _Curve(places, shares)
 
 
-def _integrated(summands: list[Summand]) -> _Curve:
-    """The distribution function where it is no straight line, by bisection."""
+def _integrate(summands: list[Summand]) -> _Curve:
+    """Integrate the distribution function where it is not straight, by bisection."""
     if len(summands) > 2:  # noqa: PLR2004 - each integral is over one of two
         raise ExpressionError(
             f"the sum of {len(summands)} numbers cannot be computed to {TOLERANCE:g}: "
@@ -275,11 +275,11 @@ def _integrated(summands: list[Summand]) -> _Curve:
             knots + knots_of(other.distribution),
         )
 
-    return _bisected(start + begin, stop + end, up_to)
+    return _bisect(start + begin, stop + end, up_to)
 
 
-def _bisected(low: float, high: float, up_to: Callable[[float], float]) -> _Curve:
-    """A function at so many places that it is nearly straight between them."""
+def _bisect(low: float, high: float, up_to: Callable[[float], float]) -> _Curve:
+    """Sample a function at places between which it is nearly straight."""
     known = {low: up_to(low), high: up_to(high)}
     waiting = [(low, high)]
     while waiting:
@@ -306,7 +306,7 @@ def _bisected(low: float, high: float, up_to: Callable[[float], float]) -> _Curv
 def _histogram(
     curve: _Curve, support: tuple[float, float], mean: float, variance: float
 ) -> Histogram:
-    """The histogram of few parts that is close to a distribution function.
+    """Build a histogram of few parts that is close to a distribution function.
 
     Its mean and variance are those of the sum, unless its tails are too heavy for that.
     """
@@ -341,7 +341,7 @@ def _written(edges: Column, weights: Column) -> Histogram:
 
 
 def _measure(curve: _Curve) -> Column:
-    """The share of the parts up to each place: many where a distribution function bends."""
+    """Distribute parts by the curvature of a distribution function."""
     widths = np.diff(curve.places)
     slopes = np.diff(curve.shares) / widths
     bends = np.abs(np.diff(slopes)) * (widths[1:] + widths[:-1]) / 2
@@ -354,7 +354,7 @@ def _measure(curve: _Curve) -> Column:
 
 
 def _edges(curve: _Curve, measure: Column, parts: int, support: tuple[float, float]) -> Column:
-    """The edges of a histogram with so many parts, which lie between the ends of the support."""
+    """Compute the edges of a histogram with some parts, within the support."""
     wanted = np.linspace(0.0, measure[-1], parts + 1)
     inside = np.searchsorted(measure, wanted, "left")
     edges = curve.places[np.unique([0, *inside.tolist(), curve.places.size - 1])]
@@ -363,14 +363,14 @@ def _edges(curve: _Curve, measure: Column, parts: int, support: tuple[float, flo
 
 
 def _distance(curve: _Curve, edges: Column, weights: Column) -> float:
-    """How far the distribution function of a histogram is from another."""
+    """Measure the distance of the distribution function of a histogram from another."""
     shares = np.concatenate([[0.0], np.cumsum(weights)])
     found = np.interp(curve.places, edges, shares, 0.0, 1.0)
     return float(np.max(np.abs(found - curve.shares)))
 
 
 def _with_moments(edges: Column, weights: Column, mean: float, variance: float) -> Column | None:
-    """Weights that differ little and give the right mean and variance, if there are such."""
+    """Adjust weights slightly to the right mean and variance, if that is possible."""
     if not (isfinite(mean) and isfinite(variance) and variance > 0):
         return None
     deviation = sqrt(variance)

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.failures import Cause, Recorder, ValueFailure
 from headrace.functions.uncertainty.calls import FUNCTIONS
 from headrace.functions.uncertainty.columns import Operands, Shelf, Vectorised
 from headrace.functions.uncertainty.families import Point
 from headrace.functions.uncertainty.literals import literal
+from headrace.functions.value_failures import Cause, Recorder, ValueFailure
 from headrace.functions.values import literal_of
 
 _ROW: Final = "row"
@@ -43,7 +43,7 @@ class KeptColumns:
         function: Vectorised,
         arguments: Sequence[Operands],
     ) -> Operands:
-        """What a function on columns gives for each row."""
+        """Call a function on columns, and return its results row by row."""
         if not len(arguments[0]):
             return arguments[0]
         if not self.cached:
@@ -84,7 +84,7 @@ class KeptColumns:
         return known[1].at(places.to_numpy().astype(np.intp))
 
     def _note(self, iri: str, arguments: Sequence[Operands], made: Operands) -> None:
-        """Count the calls whose arguments are all there, and which have no result."""
+        """Count calls with complete arguments and without a result."""
         failed = ~made.there
         for each in arguments:
             failed &= each.there
@@ -98,7 +98,7 @@ class KeptColumns:
             if each is not None
         ]
         try:
-            example = f"the result for {', '.join(map(str, terms))} is beyond doubles"
+            example = f"the result for {', '.join(map(str, terms))} is too large for a double"
             FUNCTIONS[iri](*terms)
         except ExpressionError as error:
             example = str(error)

@@ -100,7 +100,7 @@ def _apart(low: float, high: float) -> bool:
 
 
 def parsed(text: str) -> Distribution:
-    """The distribution that a lexical form stands for.
+    """Parse the lexical form of a distribution.
 
     Raises:
         ExpressionError: it stands for none, and why.
@@ -243,7 +243,7 @@ def _read(text: str) -> Distribution | str:
 
 
 def distribution_of(term: Term) -> Distribution:
-    """The distribution that a term stands for; a number is one that is known exactly.
+    """Read a term as a distribution; a number is one that is known exactly.
 
     INF and -INF are numbers too: as limits, they are greater or less than any other.
 

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from headrace.functions.errors import ExpressionError
-from headrace.functions.uncertainty.convolution import convolved
+from headrace.functions.uncertainty.convolution import convolve
 from headrace.functions.uncertainty.families import (
     Beta,
     Continuous,
@@ -66,7 +66,7 @@ def shifted(distribution: Distribution, by: float) -> Distribution:
 
 
 def negated(distribution: Distribution) -> Distribution | None:
-    """A distribution with the other sign; None if no family has it."""
+    """Change the sign of a distribution; None if no family has the result."""
     match distribution:
         case Normal(mean, variance):
             return Normal(-mean, variance)
@@ -110,7 +110,7 @@ def divided(distribution: Distribution, by: int) -> Distribution:
 
 
 def total(distributions: Sequence[Distribution]) -> Distribution:
-    """The sum of independent numbers; their order does not matter.
+    """Add independent numbers; their order does not matter.
 
     In closed form where a family has the sum, otherwise a histogram by numerical convolution.
 
@@ -124,12 +124,12 @@ def total(distributions: Sequence[Distribution]) -> Distribution:
 
 
 def _total(signed: Sequence[tuple[Distribution, int]]) -> Distribution:
-    closed = _closed(signed)
-    return checked(convolved(signed) if closed is None else closed)
+    closed = _add_in_closed_form(signed)
+    return checked(convolve(signed) if closed is None else closed)
 
 
-def _closed(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
-    """The sum in closed form; None if no family has it."""
+def _add_in_closed_form(signed: Sequence[tuple[Distribution, int]]) -> Distribution | None:
+    """Add in closed form; None if no family has the sum."""
     if any(isinstance(each, Point) and not isfinite(each.value) for each, _ in signed):
         raise ExpressionError("a sum with an infinite number is no distribution")
     distributions = []
@@ -168,7 +168,7 @@ def _trapezoid(one: Uniform, other: Uniform) -> Trapezoid:
 
 
 def added(one: Distribution, other: Distribution) -> Distribution:
-    """The sum of two independent numbers.
+    """Add two independent numbers.
 
     Raises:
         ExpressionError: its numbers are too large, or its tails too heavy.
@@ -177,7 +177,7 @@ def added(one: Distribution, other: Distribution) -> Distribution:
 
 
 def subtracted(one: Distribution, other: Distribution) -> Distribution:
-    """The difference of two independent numbers.
+    """Subtract two independent numbers.
 
     Raises:
         ExpressionError: its numbers are too large, or its tails too heavy.
@@ -199,14 +199,14 @@ def check_approximation(name: str) -> None:
 def approximated(
     one: Distribution, other: Distribution, sign: int, approximation: str
 ) -> Distribution:
-    """A sum or difference in a family that has it only roughly; exact where that can be had.
+    """Add or subtract in a family that has the result only roughly; exactly where possible.
 
     Raises:
         ExpressionError: there is no such approximation, or its numbers are too large.
     """
     check_approximation(approximation)
     try:
-        closed = _closed(((one, 1), (other, sign)))
+        closed = _add_in_closed_form(((one, 1), (other, sign)))
         if closed is not None:
             return checked(closed)
     except ExpressionError:  # it has a family, but doubles cannot hold it

@@ -1,4 +1,4 @@
-"""Patterns as people read them: variables that translation made have names of their own.
+"""Display names of the internal variables that translation adds to a pattern.
 
 A query `SELECT (COUNT(*) AS ?n)` counts into a variable that no query can write. What shows such a
 pattern calls it by what it holds: `?count`.
@@ -18,23 +18,23 @@ from headrace.errors import Span
 
 T = TypeVar("T")
 _MADE: Final = "_:."
-"""How the names of variables begin that no text of a query has."""
+"""The prefix of internal variables, which no query text can contain."""
 
 
-def readable(value: T) -> T:
-    """Rename the variables that translation made in an operator or in a whole query.
+def rename_for_display(value: T) -> T:
+    """Replace the internal variables of an operator or of a query by their display names.
 
     >>> from headrace.algebra.operators import Bgp
     >>> made = Variable("_:.agg0")
-    >>> readable(Group(Bgp(), (), ((made, Aggregate("COUNT")),))).aggregates[0][0]
+    >>> rename_for_display(Group(Bgp(), (), ((made, Aggregate("COUNT")),))).aggregates[0][0]
     Variable(name='count')
     """
-    names = readable_names(value)
-    return _renamed(value, names) if names else value
+    names = choose_display_names(value)
+    return _rename(value, names) if names else value
 
 
-def readable_names(value: object) -> Mapping[Variable, Variable]:
-    """Name each variable that translation made by what it holds, unlike any other variable."""
+def choose_display_names(value: object) -> Mapping[Variable, Variable]:
+    """Choose for each internal variable a name after its content, different from all others."""
     known = dict.fromkeys(_variables(value))
     made = sorted((each for each in known if each.name.startswith(_MADE)), key=_order)
     if not made:
@@ -57,7 +57,7 @@ def _order(variable: Variable) -> tuple[str, int]:
 
 
 def _name(variable: Variable) -> str:
-    """Name what is made of a clause by its kind; `[]` stays a blank node."""
+    """Name an internal variable by the clause it was made for; `[]` stays a blank node."""
     rest = variable.name.removeprefix(_MADE)
     word = re.match(r"[A-Za-z]+", rest)
     return word[0] if word else f"_:{rest}"
@@ -91,19 +91,19 @@ def _parts(value: object) -> tuple[object, ...]:
     return ()
 
 
-def _renamed(value: Any, names: Mapping[Variable, Variable]) -> Any:
+def _rename(value: Any, names: Mapping[Variable, Variable]) -> Any:
     """Replace variables wherever they stand; what has none of them stays the same object."""
     if isinstance(value, Variable):
         return names.get(value, value)
     if isinstance(value, tuple):
-        made = tuple(_renamed(part, names) for part in value)
+        made = tuple(_rename(part, names) for part in value)
         return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
     if not is_dataclass(value) or isinstance(value, Span | type):
         return value
     changed = {}
     for field in fields(value):
         old = getattr(value, field.name)
-        new = _renamed(old, names)
+        new = _rename(old, names)
         if new is not old:
             changed[field.name] = new
     return replace(value, **changed) if changed else value

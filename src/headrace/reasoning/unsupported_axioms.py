@@ -1,4 +1,4 @@
-"""Axioms of a schema that entail nothing here, counted by kind, each kind with an example."""
+"""Axioms of a schema that are not supported, counted by kind, each kind with an example."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RESTRICTIONS: Final = frozenset(
         "maxQualifiedCardinality",
     )
 )
-"""What a restriction restricts its property to."""
+"""The properties by which a restriction restricts its property."""
 _PREDICATES: Final = frozenset(
     OWL + name
     for name in (
@@ -86,8 +86,8 @@ _MOST_MEMBERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
-    """Axioms of one kind that entail nothing here.
+class UnsupportedAxiom:
+    """Axioms of one kind that are not supported.
 
     Attributes:
         kind: what they are called, such as `owl:TransitiveProperty`.
@@ -100,22 +100,26 @@ class Ignored:
     example: str
 
     def __str__(self) -> str:
-        """How many, of which kind, and one of them."""
+        """Write the count, the kind and the example."""
         return f"{self.count:,} {self.kind}, such as {self.example}"
 
 
-def together(one: Sequence[Ignored], other: Sequence[Ignored]) -> tuple[Ignored, ...]:
-    """Add up what two schemas have of each kind."""
-    found: dict[str, Ignored] = {}
+def merge_axioms(
+    one: Sequence[UnsupportedAxiom], other: Sequence[UnsupportedAxiom]
+) -> tuple[UnsupportedAxiom, ...]:
+    """Add up the unsupported axioms of two schemas by kind."""
+    found: dict[str, UnsupportedAxiom] = {}
     for each in (*one, *other):
         known = found.get(each.kind)
         count = each.count + (known.count if known else 0)
-        found[each.kind] = Ignored(each.kind, count, known.example if known else each.example)
+        found[each.kind] = UnsupportedAxiom(
+            each.kind, count, known.example if known else each.example
+        )
     return tuple(found.values())
 
 
 @dataclass
-class IgnoredAxioms:
+class AxiomCollector:
     """Collects the axioms that are not supported among the statements of a schema."""
 
     _counts: dict[str, int] = field(default_factory=dict)
@@ -126,7 +130,7 @@ class IgnoredAxioms:
     _expressions: set[Term] = field(default_factory=set)
 
     def see(self, quad: Quad) -> None:
-        """Look at a statement."""
+        """Collect a statement, if it is an axiom that is not supported."""
         if isinstance(quad.subject, BlankNode):
             self._of_blank.setdefault(quad.subject, []).append(quad)
         if isinstance(quad.object, BlankNode):
@@ -143,7 +147,7 @@ class IgnoredAxioms:
         self._first.setdefault(kind, quad)
 
     def _kind(self, predicate: str, quad: Quad) -> str | None:
-        """Name what a statement is an axiom of, if that is not supported."""
+        """Name the kind of an unsupported axiom; None for other statements."""
         object_ = quad.object
         if predicate in _RESTRICTIONS:
             return f"owl:Restriction with {_short(predicate)}"
@@ -162,13 +166,13 @@ class IgnoredAxioms:
             return f"{_short(predicate)} of a literal"
         return None
 
-    def found(self) -> tuple[Ignored, ...]:
+    def counts(self) -> tuple[UnsupportedAxiom, ...]:
         """Count the axioms by kind; an unnamed class counts by what it is made of."""
         for kind, quad, node in self._unnamed:
             if node not in self._expressions:
                 self._count(kind, quad)
         return tuple(
-            Ignored(kind, count, self._example(self._first[kind]))
+            UnsupportedAxiom(kind, count, self._example(self._first[kind]))
             for kind, count in self._counts.items()
         )
 
@@ -225,14 +229,14 @@ def _short(iri: str) -> str:
     return f"<{iri}>"
 
 
-def note_of(ignored: Iterable[Ignored], name: str | None = None) -> str:
+def note_of(ignored: Iterable[UnsupportedAxiom], name: str | None = None) -> str:
     """Say in one note which axioms entail nothing; empty if there are none.
 
     Args:
         ignored: the axioms.
         name: what FROM SCHEMA calls the schema, if it has a name.
 
-    >>> print(note_of([Ignored("owl:sameAs", 2, "<x:a> owl:sameAs <x:b>")]))
+    >>> print(note_of([UnsupportedAxiom("owl:sameAs", 2, "<x:a> owl:sameAs <x:b>")]))
     axioms of the schema that are not supported, and from which nothing follows:
       2 owl:sameAs, such as <x:a> owl:sameAs <x:b>
     """

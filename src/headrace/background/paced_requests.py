@@ -1,4 +1,4 @@
-"""Requests that are sent between evaluations, no more of them in a second than a declared rate."""
+"""Requests between evaluations, sent at a declared rate."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Sendable(Protocol):
 T = TypeVar("T", bound=Sendable)
 
 
-class Paced(Generic[T]):
-    """Sends requests one by one, in their order, until it is paused.
+class PacedSender(Generic[T]):
+    """A sender of requests, one by one in their order, until it is paused.
 
     What has been sent goes on until it is answered, however often it is paused.
     """
@@ -29,7 +29,7 @@ class Paced(Generic[T]):
     def __init__(
         self, send: Callable[[T], None], clock: Callable[[], float], in_flight: int
     ) -> None:
-        """Send nothing yet.
+        """Begin paused.
 
         Args:
             send: sends a request, and gives it its future.
@@ -59,12 +59,12 @@ class Paced(Generic[T]):
 
     @property
     def unanswered(self) -> list[T]:
-        """The requests that have been sent and not been taken."""
+        """The requests that were sent and whose answers were not taken."""
         with self._changed:
             return list(self._sent)
 
     def take(self) -> tuple[list[T], list[T]]:
-        """Pause, and give what has been sent and what has been answered since the last time."""
+        """Pause, and return the requests that were sent and the answers since the last call."""
         with self._changed:
             self._waiting.clear()
             new = self._sent[self._counted :]

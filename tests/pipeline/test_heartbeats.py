@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import pytest
 
 from headrace.dialects import parse
-from headrace.pipeline.beats import BeatSchedule, beat_schedule
+from headrace.pipeline.heartbeats import HeartbeatSchedule, schedule_heartbeats
 from headrace.planning.plan import make_plan
 
 SECOND = 1_000_000
 
 
-def schedule(*texts: str, **settings: str) -> BeatSchedule:
-    return beat_schedule([make_plan(parse(text, settings=settings).query) for text in texts])
+def schedule(*texts: str, **settings: str) -> HeartbeatSchedule:
+    return schedule_heartbeats([make_plan(parse(text, settings=settings).query) for text in texts])
 
 
-def beats(found: BeatSchedule, seconds: float, look: int = SECOND // 20) -> Sequence[int]:
+def beats(found: HeartbeatSchedule, seconds: float, look: int = SECOND // 20) -> Sequence[int]:
     """When there are beats, in a stream in which nothing comes, looked at now and then."""
     last, times = 0, []
     for now in range(look, round(seconds * SECOND), look):

@@ -1,4 +1,4 @@
-"""When the clock moves an arrival-time stream on: as soon as it closes a window of some query."""
+"""The heartbeats of arrival-time streams: one is due as soon as the clock closes a window."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from headrace.kernel.grid import Grid
 from headrace.planning.plan import Plan, opens_on_grid
 
 STEADY: Final = SECOND
-"""Where a query asks for more than closes on a known grid, time goes on so often."""
+"""The longest period of heartbeats for a query that is not evaluated on a known grid."""
 _QUICKEST: Final = SECOND // 10
 
 
 @dataclass(frozen=True)
-class BeatSchedule:
-    """When heartbeats are due.
+class HeartbeatSchedule:
+    """The moments at which heartbeats are due.
 
-    >>> schedule = BeatSchedule((Grid(2_000_000, 1),), None)
+    >>> schedule = HeartbeatSchedule((Grid(2_000_000, 1),), None)
     >>> schedule.is_due(3_000_000, 4_000_000), schedule.is_due(3_000_000, 4_000_001)
     (False, True)
 
     Attributes:
-        grids: the moments at which a window is known to be over.
-        period: after how long a silence one is due at any rate; none if only at those.
+        grids: the moments at which windows close.
+        period: the longest silence without a heartbeat; none if heartbeats are due at closes only.
     """
 
     grids: tuple[Grid, ...]
     period: int | None
 
     def is_due(self, last: int, now: int) -> bool:
-        """Whether one is due, after a last time in the log of the stream."""
+        """Compare a moment with the last time in the log of the stream."""
         if now <= last:
             return False
         if self.period is not None and now - last >= self.period:
@@ -41,8 +41,8 @@ class BeatSchedule:
         return any(grid.to(now) > last for grid in self.grids)
 
 
-def beat_schedule(plans: Sequence[Plan]) -> BeatSchedule:
-    """When the clock can make something due in a deployment with some queries."""
+def schedule_heartbeats(plans: Sequence[Plan]) -> HeartbeatSchedule:
+    """Compute the schedule from the windows of all queries of a deployment."""
     grids: dict[Grid, None] = {}
     periods = list[int]()
     for plan in plans:
@@ -54,11 +54,11 @@ def beat_schedule(plans: Sequence[Plan]) -> BeatSchedule:
             for stream in plan.streams:
                 # The watermark has to be after the close.
                 grids[Grid(step, (origin + plan.delay(stream) + 1) % step)] = None
-    return BeatSchedule(tuple(grids), min(periods, default=None))
+    return HeartbeatSchedule(tuple(grids), min(periods, default=None))
 
 
 def _steps(plan: Plan) -> list[tuple[int, int]]:
-    """The grids on which a query is evaluated, as steps and origins."""
+    """List the grids on which a query is evaluated, as steps and origins."""
     t0 = plan.semantics.t0
     origin = t0 if isinstance(t0, int) else 0
     report = plan.semantics.report

@@ -17,7 +17,7 @@ _UNITS: Final = (
 
 
 def duration_text(microseconds: int) -> str:
-    """A duration as queries and settings take it.
+    """Write a duration as queries and settings take it.
 
     >>> duration_text(5_000_000), duration_text(90_000_000), duration_text(1_500)
     ('5s', '90s', '1500us')
@@ -29,7 +29,7 @@ def duration_text(microseconds: int) -> str:
 
 
 def time_text(microseconds: int) -> str:
-    """A moment in ISO 8601.
+    """Write a moment in ISO 8601.
 
     >>> time_text(1_500_000)
     '1970-01-01T00:00:01.5Z'

@@ -1,4 +1,4 @@
-"""How long nothing has come of each part of a stream, and which streams are moved on for that."""
+"""The idleness timer: measures the silence of sources, and advances idle ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from headrace.kernel.idleness import Part, moved_on
+from headrace.kernel.idleness import Part, advance_idle_parts
 from headrace.pipeline.manifest import Manifest, StreamState
 from headrace.pipeline.panes import FILES, Pane
 from headrace.pipeline.setup import Setup
@@ -15,29 +15,29 @@ from headrace.rdf.terms import Iri
 _MICROSECONDS: Final = 1_000_000
 
 
-class Silence:
-    """Measures silences by a clock; what they lead to is part of the manifest of a batch."""
+class IdlenessTimer:
+    """Measures the silence of sources by a clock; the manifest of a batch records the advances."""
 
     def __init__(self, setup: Setup) -> None:
-        """Begin now: of what came before, nothing is known."""
+        """Begin all silences now."""
         self._setup = setup
         self._began = setup.clock()
         self._heard: dict[tuple[str, str], float] = {}
-        self._moved: dict[tuple[str, str], float] = {}
+        self._advanced: dict[tuple[str, str], float] = {}
 
     @property
-    def _matters(self) -> bool:
-        """Whether a stream has an idle time-out at all."""
+    def _is_on(self) -> bool:
+        """True if a stream has an idle time-out."""
         return self._setup.live and bool(self._setup.idles)
 
-    def hear(self, panes: Iterable[Pane]) -> None:
-        """Take note of what has come now."""
-        if self._matters:
+    def record_input(self, panes: Iterable[Pane]) -> None:
+        """End the silence of the parts that some panes are of."""
+        if self._is_on:
             now = self._setup.clock()
             self._heard |= {(pane.stream, pane.partition): now for pane in panes}
 
-    def moved(self, last: Manifest, streams: Mapping[str, StreamState]) -> dict[str, StreamState]:
-        """How far each stream has come, once silent ones are moved on.
+    def advance(self, last: Manifest, streams: Mapping[str, StreamState]) -> dict[str, StreamState]:
+        """Advance the parts that are idle to where their queries can report.
 
         Args:
             last: what was committed last; says how far queries have come.
@@ -53,20 +53,22 @@ class Silence:
             )
         return found
 
-    def note(self, before: Mapping[str, StreamState], after: Mapping[str, StreamState]) -> None:
-        """Take note of what has been moved on now."""
+    def record_advances(
+        self, before: Mapping[str, StreamState], after: Mapping[str, StreamState]
+    ) -> None:
+        """Record when parts were advanced, so that the next advance waits for the clock."""
         now = self._setup.clock()
         for iri, state in after.items():
             known = before[iri].idle if iri in before else {}
-            changed = [name for name, moved in state.idle.items() if known.get(name) != moved]
-            self._moved |= {(iri, name): now for name in changed}
+            changed = [name for name, reached in state.idle.items() if known.get(name) != reached]
+            self._advanced |= {(iri, name): now for name in changed}
 
-    def is_over(self, last: Manifest) -> bool:
-        """Whether a batch that reads nothing would move a stream on."""
-        return self._matters and bool(self._ends(last, last.streams))
+    def is_due(self, last: Manifest) -> bool:
+        """True if a batch without input would advance an idle stream."""
+        return self._is_on and bool(self._ends(last, last.streams))
 
     def _ends(self, last: Manifest, streams: Mapping[str, StreamState]) -> Mapping[Part, int]:
-        if not self._matters:
+        if not self._is_on:
             return {}
         now = self._setup.clock()
         parts = [part for iri in self._setup.decodings for part in self._parts(iri, streams, now)]
@@ -75,7 +77,7 @@ class Silence:
             for plan in self._setup.plans
             if plan.name in last.queries and last.queries[plan.name].failure is None
         ]
-        return moved_on(parts, queries)
+        return advance_idle_parts(parts, queries)
 
     def _parts(self, iri: str, streams: Mapping[str, StreamState], now: float) -> Sequence[Part]:
         state = streams.get(iri, StreamState())
@@ -84,7 +86,7 @@ class Silence:
         for name, high in (state.highs or {FILES: None}).items():
             heard = self._heard.get((iri, name), self._began)
             silence = round((now - heard) * _MICROSECONDS)
-            since = max(heard, self._moved.get((iri, name), heard))
+            since = max(heard, self._advanced.get((iri, name), heard))
             found.append(
                 Part(
                     Iri(iri),

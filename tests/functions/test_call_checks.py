@@ -7,7 +7,7 @@ import pytest
 from headrace import Engine
 from headrace.dialects import parse
 from headrace.errors import QueryError
-from headrace.functions.checking import call_problems
+from headrace.functions.call_checks import find_call_problems
 from headrace.functions.table import Functions
 from headrace.functions.values import literal_of
 from headrace.rdf.vocabulary import RSPU
@@ -47,6 +47,9 @@ WRONG = {
     'rspu:quantile(?o, "N(0,1)"^^rspu:distribution) > 1': ("expected a number", None),
     'rspu:mean(rspu:add(?o, 1, "rough")) > 1': ("'normal' or 'histogram', not 'rough'", None),
     'rspu:add("U(0,1)"^^rspu:distribution, 1e300) = 1': ("less than the second", None),
+    "rspu:mean(1 / 0) > 1": ("rspu:mean(): an argument has no value: ", None),
+    'rspu:lessThan(?o, -"N(0,1)"^^rspu:distribution) > 1': ("an argument has no value", None),
+    "REGEX(?o, 1 / 0)": ("REGEX(): ", None),
     '?o = "U(2,1)"^^rspu:distribution': ("less than the second", None),
 }
 RIGHT = [
@@ -91,7 +94,7 @@ def test_what_never_has_a_result_is_refused_at_its_place(
 @pytest.mark.parametrize("condition", RIGHT)
 def test_what_may_have_a_result_is_not_refused(condition: str) -> None:
     parsed = parse(f"{PREFIX}SELECT ?s {{ ?s ?p ?o FILTER({condition}) }}")
-    assert list(call_problems(parsed.query.pattern, Functions())) == []
+    assert list(find_call_problems(parsed.query.pattern, Functions())) == []
 
 
 def test_the_place_is_that_of_the_call() -> None:
@@ -105,22 +108,22 @@ def test_a_malformed_constant_is_refused_where_values_are_made_but_not_where_dat
     wrong = '"U(2,1)"^^rspu:distribution'
     for pattern in (f"BIND({wrong} AS ?d)", f"VALUES ?d {{ {wrong} }}"):
         parsed = parse(f"{PREFIX}SELECT ?s {{ ?s ?p ?o {pattern} }}")
-        [problem] = call_problems(parsed.query.pattern, Functions())
+        [problem] = find_call_problems(parsed.query.pattern, Functions())
         assert problem.certain
         assert problem.error(parsed.source).line == 2
     parsed = parse(f"{PREFIX}SELECT ?s {{ ?s ?p {wrong} }}")
-    assert not list(call_problems(parsed.query.pattern, Functions()))
+    assert not list(find_call_problems(parsed.query.pattern, Functions()))
 
 
 def test_what_an_endpoint_evaluates_is_its_own_affair() -> None:
     text = '{ ?s ?p ?o SERVICE <http://e.example/> { ?s ?q ?o FILTER REGEX(?o, "(a)\\\\1") } }'
-    assert not list(call_problems(parse(f"SELECT ?s {text}").query.pattern, Functions()))
+    assert not list(find_call_problems(parse(f"SELECT ?s {text}").query.pattern, Functions()))
 
 
 def test_a_program_may_add_functions_of_any_namespace() -> None:
     functions = Functions().with_function(RSPU + "belief", lambda *_: literal_of(1))
     parsed = parse(f"{PREFIX}SELECT ?s {{ ?s ?p ?o FILTER(rspu:belief(?o) > 0.5) }}")
-    assert not list(call_problems(parsed.query.pattern, functions))
+    assert not list(find_call_problems(parsed.query.pattern, functions))
     other = parse("SELECT ?s { ?s ?p ?o FILTER(<http://e.example/f>(?o)) }")
-    [problem] = call_problems(other.query.pattern, Functions())
+    [problem] = find_call_problems(other.query.pattern, Functions())
     assert not problem.certain

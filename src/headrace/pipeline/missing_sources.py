@@ -1,4 +1,4 @@
-"""Report the sources of a live run that are not there yet, more and more seldom."""
+"""Reports of files, folders and patterns that a live run waits for, at growing intervals."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LOOK: Final = 0.5
 
 
 @dataclass
-class AbsentSources:
-    """Sources of files that have none yet.
+class MissingSources:
+    """The file sources of a run that have no file yet.
 
     Attributes:
         waiting: the stream and the place of each source, with the seconds of its next report and
@@ -31,19 +31,19 @@ class AbsentSources:
     waiting: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sources: Mapping[str, Sequence[Declared]], now: float) -> AbsentSources:
-        """Begin to wait for the sources that are files, at a moment in seconds."""
+    def of(cls, sources: Mapping[str, Sequence[Declared]], now: float) -> MissingSources:
+        """Collect the file sources of streams, at a moment in seconds."""
         places = [(iri, each.place) for iri, of in sources.items() for each in of if _is_file(each)]
         return cls(dict.fromkeys(places, (now + FIRST, 2 * FIRST)))
 
-    def reports(self, now: float) -> Iterator[str]:
-        """Name the sources that are not there although it is time to report them."""
+    def report_due(self, now: float) -> Iterator[str]:
+        """Yield a message for each missing source whose next report is due."""
         for (iri, place), (due, wait) in list(self.waiting.items()):
             if _is_there(place):
                 del self.waiting[iri, place]
             elif now >= due:
                 self.waiting[iri, place] = (now + wait, min(2 * wait, _LONGEST))
-                yield f"waiting for '{place}' of stream <{iri}>: {_lack(place)}"
+                yield f"waiting for '{place}' of stream <{iri}>: {_describe(place)}"
 
 
 def _is_file(source: Declared) -> bool:
@@ -57,7 +57,7 @@ def _is_there(place: str) -> bool:
         return True
 
 
-def _lack(place: str) -> str:
+def _describe(place: str) -> str:
     if Path(place).is_dir():
         return "there is no file with RDF in the folder yet"
     pattern = any(character in place for character in "*?[")
@@ -65,23 +65,23 @@ def _lack(place: str) -> str:
 
 
 @contextmanager
-def reporting_absent(
+def report_missing_sources(
     sources: Mapping[str, Sequence[Declared]],
     note: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[None]:
-    """Report sources that are not there while a run is under way.
+    """Report missing sources from a thread while a run goes on.
 
     Args:
         sources: those of each stream.
-        note: tells the user something.
+        note: shows a message to the user.
         clock: seconds that never go back.
     """
-    absent, ended = AbsentSources.of(sources, clock()), threading.Event()
+    absent, ended = MissingSources.of(sources, clock()), threading.Event()
 
     def look() -> None:
         while absent.waiting and not ended.wait(_LOOK):
-            for text in absent.reports(clock()):
+            for text in absent.report_due(clock()):
                 note(text)
 
     thread = threading.Thread(target=look, name="wait for sources", daemon=True)

@@ -1,4 +1,4 @@
-"""The notes about a deployment, from what has been committed."""
+"""Diagnosis of a deployment: facts from its manifest, and the notes that follow."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _MOST_PREDICATES: Final = 1_000
 
 
 class StaticLookup:
-    """Looks up in static data whether a statement that a note is about stands there."""
+    """Finds statements in static data, and remembers the answers."""
 
     def __init__(self, static: Quads, dictionary: Dictionary) -> None:
-        """Look into some static data; nothing is computed before it is asked for."""
+        """Keep static data; compute nothing before the first question."""
         self._static = static
         self._dictionary = dictionary
         self._found: dict[tuple[Probe, tuple[Iri | None, ...] | None], bool] = {}
 
     def has(self, probe: Probe, graphs: Sequence[Iri | None] | None) -> bool:
-        """Whether a static statement matches a probe in some graphs; None is all named ones."""
+        """Match a probe against the statements of some graphs; None means all named graphs."""
         key = probe, None if graphs is None else tuple(graphs)
         if key not in self._found:
             self._found[key] = self._has(probe, key[1])
@@ -53,12 +53,12 @@ class StaticLookup:
         return bool(found.select(pl.all_horizontal(conditions).any()).item())
 
     def is_of(self, static: Quads) -> bool:
-        """Whether it looks into these data."""
+        """Compare the static data with others by identity."""
         return self._static is static
 
     @cached_property
     def predicates(self) -> Sequence[str]:
-        """The predicates of static statements; not all if they are many."""
+        """The predicates of static statements, at most a thousand."""
         ids = self._static.frame[PREDICATE].unique().head(_MOST_PREDICATES).to_list()
         return sorted(self._dictionary.few_texts(ids))
 
@@ -78,7 +78,7 @@ def _in_graphs(graphs: Sequence[Iri | None] | None, seed: int) -> pl.Expr:
 
 
 def stream_facts(iri: str, state: StreamState, sources: Iterable[str] = ()) -> StreamFacts:
-    """What is known about a stream that a pipeline reads."""
+    """Collect the facts about a stream from its committed state."""
     return StreamFacts(
         iri,
         tuple(sources),
@@ -96,7 +96,7 @@ def _greatest(state: StreamState) -> int | None:
 
 
 def query_facts(needs: Needs, state: QueryState | None) -> QueryFacts:
-    """What is known about a query."""
+    """Collect the facts about a query from its committed state."""
     if state is None:
         return QueryFacts(needs, offered=0)
     progress = state.progress
@@ -113,8 +113,8 @@ def query_facts(needs: Needs, state: QueryState | None) -> QueryFacts:
     )
 
 
-def by_query(notes: Sequence[Note], plans: Iterable[Plan]) -> dict[str, tuple[Note, ...]]:
-    """The notes that concern each query; queries without notes are left out."""
+def notes_by_query(notes: Sequence[Note], plans: Iterable[Plan]) -> dict[str, tuple[Note, ...]]:
+    """Group notes by the queries that they concern; leave out queries without notes."""
     found = {
         plan.name: tuple(
             note
@@ -126,17 +126,17 @@ def by_query(notes: Sequence[Note], plans: Iterable[Plan]) -> dict[str, tuple[No
     return {name: each for name, each in found.items() if each}
 
 
-class Diagnosis:
-    """Finds the notes about a deployment after each batch."""
+class DeploymentDiagnosis:
+    """Makes the notes about a deployment after each batch."""
 
     def __init__(self, setup: Setup) -> None:
-        """Begin with what the deployment runs."""
+        """Read the queries of a deployment."""
         self._setup = setup
         self._needs = [Needs(plan) for plan in setup.plans]
         self._static: StaticLookup | None = None
 
     def of(self, manifest: Manifest, around: Around, *, ended: bool) -> tuple[Note, ...]:
-        """The notes that are true after a batch.
+        """Make the notes that are true after a batch.
 
         Args:
             manifest: what has been committed.

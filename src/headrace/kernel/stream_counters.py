@@ -1,4 +1,4 @@
-"""Counters of a stream: how many messages and elements have come, and what became of each.
+"""Counters of the messages and elements of a stream, by what became of each.
 
 A *message* is the smallest part of the input that is read by itself: an element, a heartbeat or an
 unreadable line of timed N-Quads; a line of NDJSON (adjacent lines of one result are one); else a
@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headrace.errors import counted
 from headrace.kernel.grid import Times
 from headrace.kernel.holding import Flags
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """How many messages and elements of a stream have come, and what became of them.
+    """The messages and elements of a stream, counted by what became of them.
 
     Each message is exactly one of accepted, heartbeat and rejected. Each element is exactly one of
     on time, late for at least one window, and rejected.
@@ -46,7 +47,7 @@ class Counters:
 
     @property
     def used(self) -> int:
-        """The elements that missed no window."""
+        """The elements that every window of theirs has used."""
         return self.on_time
 
     @property
@@ -81,7 +82,7 @@ class Counters:
         return replace(self, late=self.late + number)
 
     def text(self) -> str:
-        """Print both sums.
+        """Write both sums for people.
 
         >>> print(Counters(3, 1, 1, 4, 1, 1).text())
         3 elements, 1 late, 1 rejected, 1 on time; 4 messages, 2 accepted, 1 heartbeat, 1 rejected
@@ -94,15 +95,6 @@ class Counters:
         )
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    >>> counted(1, "element"), counted(2_000, "element")
-    ('1 element', '2,000 elements')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def counters_of(
     sizes: Times,
     *,
@@ -111,7 +103,7 @@ def counters_of(
     unread: int = 0,
     problems: int = 0,
 ) -> Counters:
-    """Count what was read and what of it was taken.
+    """Count the elements and messages of a reading, accepted and rejected.
 
     >>> counters_of(np.array([2, 0, 1]), taken=np.array([True, True, False])).text()
     '2 elements, 0 late, 1 rejected, 1 on time; 3 messages, 1 accepted, 1 heartbeat, 1 rejected'

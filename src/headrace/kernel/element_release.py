@@ -1,4 +1,4 @@
-"""Which elements may make their instants, and which have: those that no other can come before."""
+"""Release of elements: one makes its instant once no other element can come before it in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.planning.plan import (
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a step may go.
+    """The bounds of a step.
 
     Attributes:
         watermark: of the query; none if one of its streams has not begun.
@@ -38,7 +38,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Release:
-    """What a step of a query may look at.
+    """The elements that a step of a query may use.
 
     Attributes:
         plan: the query.
@@ -56,12 +56,12 @@ class Release:
 
     @property
     def by_arrival(self) -> bool:
-        """Whether elements are taken as they come, without waiting for the watermark."""
+        """True if elements are taken as they come, without waiting for the watermark."""
         return takes_arrivals_as_they_come(self.plan)
 
     @cached_property
     def limit(self) -> int:
-        """The last moment whose instants are due."""
+        """The last moment at which instants are due."""
         if self.reached.ended or self.by_arrival:
             return FOREVER
         return NEVER if self.reached.watermark is None else self.rules.limit(self.reached.watermark)
@@ -75,7 +75,7 @@ class Release:
 
     @cached_property
     def by_settling(self) -> bool:
-        """Whether elements are released as soon as none can come before them in order."""
+        """True if elements are released as soon as none can come before them in order."""
         return releases_settled_elements(self.plan)
 
     @cached_property
@@ -92,21 +92,21 @@ class Release:
     # -- elements --------------------------------------------------------------------------
 
     def new(self, number: int) -> Flags:
-        """Which elements of a stream have not been released and may be now."""
+        """Select the elements of a stream that may be released now and have not been."""
         log = self.logs[number]
         if self.by_arrival:
             return log.positions > self.progress.position
         return ~has_released(log, number, self.progress) & (log.times <= self.until(number))
 
     def until(self, number: int) -> int:
-        """The last moment whose elements of a stream may be released."""
+        """Compute the last moment whose elements of a stream may be released."""
         settled = self.settled_at
         if settled is None or number > self.reached.slowest:
             return self.released_until
         return max(settled, self.released_until)
 
     def having_released(self, progress: Progress, times: Times) -> Progress:
-        """The progress once elements have made the instants of some times."""
+        """Advance the progress past the released elements."""
         progress = replace(progress, released=self.released(times))
         if self.settled_at is None:
             return progress
@@ -115,13 +115,13 @@ class Release:
         return replace(progress, edge=edge if progress.edge is None else max(progress.edge, edge))
 
     def released(self, times: Times) -> int:
-        """The moment up to which all elements have made the instants of some times."""
+        """Compute the moment up to which all elements are released."""
         if not self.reached.ended:
             return max(self.released_until, self.progress.released)
         return max(self.progress.released, int(times.max(initial=NEVER)))
 
     def first_after_edge(self, log: Elements) -> int:
-        """Where the elements of a stream in order begin that have not been released."""
+        """Find the place of the first element of a stream that has not been released."""
         first = int(np.searchsorted(log.times, self.progress.released, side="right"))
         edge = self.progress.edge
         if edge is None or edge[0] <= self.progress.released:
@@ -131,7 +131,7 @@ class Release:
         return first + int(np.searchsorted(log.positions[first:stop], position, side="right"))
 
     def entries(self, number: int) -> Times:
-        """The time at which each element of a stream takes its place in the order.
+        """Compute the time at which each element of a stream takes its place in the order.
 
         It is that of the element, or where that had passed the watermark at which it came.
         """
@@ -142,7 +142,7 @@ class Release:
 
 
 def has_released(log: Elements, number: int, progress: Progress) -> Flags:
-    """Which elements of a stream have made their instants due."""
+    """Select the elements of a stream that have been released."""
     done: Flags = log.times <= progress.released
     if progress.edge is None or progress.edge[0] <= progress.released:
         return done

@@ -1,4 +1,4 @@
-"""Requests for the mappings of local views, and how their answers are read."""
+"""Requests for the mappings of local views, and readers of their answers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 
 from headrace.algebra.expressions import Variable
-from headrace.algebra.operators import Operator, Service
+from headrace.algebra.operators import Operator, Service, Values
 from headrace.algebra.scope import possible_in_order
 from headrace.background.descriptions import seconds_of
 from headrace.background.errors import ServiceError, public
 from headrace.background.responses import arranged
+from headrace.background.text import query_text
 from headrace.errors import DataError, SettingError
 from headrace.freshness.scores import NEVER_CHANGES, Ints
 from headrace.rdf.scopes import UNSCOPED, Scope
@@ -32,8 +33,8 @@ Keys = tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """What an endpoint has given for everything.
+class FullAnswer:
+    """The answer of an endpoint to a request for all mappings.
 
     Attributes:
         table: the solutions.
@@ -48,12 +49,16 @@ class Filled:
 
 @dataclass(slots=True)
 class Request:
-    """One request: which keys it asks for, and what has become of it.
+    """A request for the mappings of some keys, with its state.
 
     One that is sent between evaluations knows the keys themselves, and the evaluation before.
+
+    Attributes:
+        more: how many requests were sent besides the first, to read its answer to the end.
     """
 
-    text: str
+    pattern: Operator
+    bindings: Values | None
     places: Sequence[int]
     given: Keys | None = None
     scope: Scope = UNSCOPED
@@ -61,11 +66,28 @@ class Request:
     at: int = 0
     started: float | None = None
     ended: float | None = None
+    more: int = 0
     future: Future[Table] = field(default_factory=Future)
 
+    @property
+    def text(self) -> str:
+        """The query."""
+        return query_text(self.pattern, self.bindings)
 
-def may_be_cut(number: int) -> bool:
-    """Whether so many rows may be as many as an endpoint gives: limits are round numbers."""
+    def lacks_keys(self, table: Table) -> bool:
+        """Whether some key that is asked for has no row in an answer."""
+        if self.bindings is None:
+            return False
+        names = [each.name for each in self.bindings.variables]
+        columns = table.columns()
+        if not set(names) <= columns.keys():
+            return True
+        found = set(zip(*(columns[name] for name in names), strict=True))
+        return len(found) < len(self.places)
+
+
+def may_be_truncated(number: int) -> bool:
+    """Compare a number of rows with the round numbers that endpoints use as limits."""
     return number > 0 and number % _ROUND == 0
 
 
@@ -75,8 +97,8 @@ def microseconds(seconds: Iterable[float]) -> Ints:
     return np.array(times, np.int64)
 
 
-def meant_seconds(term: Term | None) -> float:
-    """The seconds that a term means as the time between changes; 0 if it means none."""
+def read_seconds(term: Term | None) -> float:
+    """Read the seconds between changes from a term; 0 if it has none."""
     if term is None:
         return 0.0
     try:
@@ -87,7 +109,7 @@ def meant_seconds(term: Term | None) -> float:
 
 
 def is_refusal(error: ServiceError) -> bool:
-    """Whether an endpoint may not have understood what it was asked."""
+    """Tell an error by which an endpoint refuses a request from other failures."""
     return error.status in _NOT_UNDERSTOOD and error.status not in _BUSY
 
 
@@ -103,7 +125,7 @@ def columns_of(pattern: Operator) -> tuple[str, ...]:
 
 
 def rows_of(request: Request, keys: tuple[Variable, ...], variables: tuple[str, ...]) -> list[Row]:
-    """The rows of an answer; what was put into the query is put back."""
+    """Read the rows of an answer, with the terms that the request had in place of variables."""
     table = request.future.result()
     if request.given is None:
         return list(arranged(table, variables).rows)
@@ -123,7 +145,7 @@ def rows_of(request: Request, keys: tuple[Variable, ...], variables: tuple[str, 
 
 
 def describe_failure(endpoint: Iri, error: ServiceError | DataError) -> str:
-    """Say in a line why an endpoint has given no answer."""
+    """Write in one line why an endpoint gave no answer."""
     if isinstance(error, ServiceError):
         return str(error).splitlines()[0]
     return f"SERVICE <{public(endpoint.value)}>: its answer is wrong: {error}"

@@ -1,4 +1,4 @@
-"""Notes about patterns that cannot match: which statement is missing, and where it is instead."""
+"""Notes about patterns that cannot match: the missing statement, and where it is instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Construct, Select
 from headrace.diagnosis.demands import AllOf, AnyOf, Demand, Needs, Statement, required_statements
 from headrace.diagnosis.facts import Facts, StreamFacts
-from headrace.diagnosis.names import iri, shown_names, similar_name
+from headrace.diagnosis.name_suggestions import iri, shown_names, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.probes import Probe
 from headrace.errors import listing
@@ -22,7 +22,7 @@ from headrace.rdf.vocabulary import RDF_TYPE
 
 @dataclass(frozen=True)
 class PatternDiagnosis:
-    """What the patterns of a query can find.
+    """The diagnosis of the patterns of a query.
 
     Attributes:
         facts: what is known about the run.
@@ -74,7 +74,7 @@ class PatternDiagnosis:
         return frozenset(names[0] for names in found if len(names) == 1)
 
     def streams(self, statement: Statement) -> list[str]:
-        """The streams whose windows a statement is looked for in."""
+        """Return the streams in whose windows a statement is searched for."""
         name = statement.scope.window
         return list(
             dict.fromkeys(
@@ -89,7 +89,7 @@ class PatternDiagnosis:
         return isinstance(name, Variable) or name == window
 
     def _count(self, stream: str, probe: Probe) -> int | None:
-        """How many statements of a stream matched a probe; None if that is not known."""
+        """Count the statements of a stream that matched a probe; None if it was not counted."""
         if stream in self.idle:
             return 0
         if stream in self.makers:
@@ -101,7 +101,7 @@ class PatternDiagnosis:
         return bool(self._count(stream, probe))
 
     def _static(self, probe: Probe, statement: Statement) -> bool:
-        """Whether static data that the statement is looked for in match a probe."""
+        """Match a probe against the static data that a statement is searched for in."""
         if statement.scope.window is not None:
             return False
         dataset = self.plan.query.dataset
@@ -119,7 +119,7 @@ class PatternDiagnosis:
     # -- why it is missing -----------------------------------------------------------------
 
     def note(self, statement: Statement) -> Note | None:
-        """Why a statement is not found; None if a stream is silent, which has a note of its own."""
+        """Make the note on a missing statement; None if a silent stream is the cause."""
         streams = self.streams(statement)
         alive = [name for name in streams if self._has_statements(name)]
         if len(alive) < len(streams):
@@ -137,7 +137,7 @@ class PatternDiagnosis:
         return self._came(stream, Probe()) or self._came(stream, Probe(named=True))
 
     def _unknown_term(self, statement: Statement, streams: Sequence[str]) -> Note | None:
-        """The predicate came, and the subject or the object did not."""
+        """Make the note on a predicate that came without the subject or object."""
         probe = statement.probe
         if probe == probe.by_predicate:
             return None
@@ -165,7 +165,7 @@ class PatternDiagnosis:
         )
 
     def _wrong_graph(self, statement: Statement, streams: Sequence[str]) -> Note | None:
-        """The statements came on the stream, and in another graph."""
+        """Make the note on statements that came in another graph of the stream."""
         probe = statement.probe
         default = Probe(predicate=probe.predicate)
         named = Probe(named=True, predicate=probe.predicate)
@@ -211,7 +211,7 @@ class PatternDiagnosis:
         )
 
     def _wrong_place(self, statement: Statement, streams: Sequence[str]) -> Note | None:
-        """The statements are in static data, or in a window, and not where they are looked for."""
+        """Make the note on statements that are static instead of streamed, or the reverse."""
         probe, scope = statement.probe, statement.scope
         shown, plain = self._shown(probe), Probe(predicate=probe.predicate)
         everywhere = (plain, Probe(named=True, predicate=probe.predicate))
@@ -243,7 +243,7 @@ class PatternDiagnosis:
     def _in_other_static_data(
         self, statement: Statement, everywhere: Sequence[Probe], own: Sequence[str]
     ) -> Note | None:
-        """The statements are in static data that the pattern does not see."""
+        """Make the note on static statements that the pattern does not see."""
         shown, dataset = self._shown(statement.probe), self.plan.query.dataset
         in_default = self.facts.static.has(everywhere[0], (None,))
         in_named = self.facts.static.has(everywhere[1], None)
@@ -285,7 +285,7 @@ class PatternDiagnosis:
         return None
 
     def _unknown(self, statement: Statement, streams: Sequence[str]) -> Note:
-        """Nothing like it came anywhere."""
+        """Make the note on statements that came nowhere."""
         probe = statement.probe
         where = self._where(statement, streams)
         if probe.predicate is None:
@@ -367,7 +367,7 @@ def _streams(names: Sequence[str]) -> str:
 
 
 def can_make(maker: Plan, stream: str, probe: Probe) -> bool | None:
-    """Whether a query can put a statement into the stream that it makes; None if unknown."""
+    """Test whether a query can put a statement into its stream; None if unknown."""
     form = maker.query.form
     predicates = made_predicates(maker, stream)
     if predicates is None:
@@ -382,7 +382,7 @@ def can_make(maker: Plan, stream: str, probe: Probe) -> bool | None:
 
 
 def made_predicates(maker: Plan, stream: str) -> frozenset[str] | None:
-    """The predicates that a query can put into the stream that it makes; None if unknown."""
+    """Collect the predicates that a query can put into its stream; None if unknown."""
     if maker.schema or maker.semantics.assert_quoted:  # others may follow from what it makes
         return None
     match maker.query.form:

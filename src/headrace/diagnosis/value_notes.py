@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.diagnosis.note import Code, Note, Severity
-from headrace.functions.failures import ValueFailure
+from headrace.functions.value_failures import ValueFailure
 
 
 def value_notes(failures: Mapping[str, Sequence[ValueFailure]]) -> tuple[Note, ...]:

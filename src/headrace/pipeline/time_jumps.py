@@ -1,4 +1,4 @@
-"""Find the one element of a replay whose time is far ahead of the rest, so that others are late."""
+"""Time jumps of a replay: an element far ahead of the others, after which they are late."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from headrace.algebra.reporting import DAY
-from headrace.errors import DataError, listing
-from headrace.kernel.counting import counted
+from headrace.errors import DataError, counted, listing
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.schedule import JumpError
@@ -18,11 +17,11 @@ from headrace.rdf.formats import Format
 from headrace.rdf.times import iso_text, milliseconds
 
 _MOST_READ: Final = 64 << 20
-"""In more bytes than these no line is looked for."""
+"""The size of a file above which no line is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leap:
+class TimeJump:
     """An element, or a heartbeat, whose time is more than a day after all times before it.
 
     Attributes:
@@ -39,11 +38,11 @@ class Leap:
 
     @property
     def is_alone(self) -> bool:
-        """Whether most of what came after it is late because of it."""
+        """True if most elements after it are late because of it."""
         return self.far > self.near
 
     def text(self, stream: str) -> str:
-        """Name the element, for the user."""
+        """Write the warning for the user."""
         return (
             f"one time of stream <{stream}> is more than a day ahead of the rest, and "
             f"{counted(self.far, 'element')} after it {'is' if self.far == 1 else 'are'} late: "
@@ -51,64 +50,64 @@ class Leap:
             "with --set max_ahead=1d"
         )
 
-    def followed_by(self, times: Times, late: Flags) -> Leap:
-        """Count what comes after it."""
+    def count_followers(self, times: Times, late: Flags) -> TimeJump:
+        """Count the elements after it, near and far."""
         is_near = times >= self.time - DAY
         near = self.near + int(np.count_nonzero(is_near & ~late))
         return replace(self, near=near, far=self.far + int(np.count_nonzero(late & ~is_near)))
 
 
-def follow_leap(
-    leap: Leap | None,
+def follow_time_jump(
+    jump: TimeJump | None,
     times: Times,
     before: int | None,
     late: Flags,
     where: Callable[[int], str],
-) -> Leap | None:
-    """Take note of more elements and heartbeats of a stream.
+) -> TimeJump | None:
+    """Find the latest time jump in a stream, given more elements and heartbeats.
 
     >>> day, times = DAY, np.array([0, 9 * DAY, 5, 6])
     >>> late = np.array([False, False, True, True])
-    >>> follow_leap(None, times, None, late, "element {}".format)
-    Leap(time=777600000000, where='element 1', near=0, far=2)
+    >>> follow_time_jump(None, times, None, late, "element {}".format)
+    TimeJump(time=777600000000, where='element 1', near=0, far=2)
 
     Args:
-        leap: the latest one so far.
+        jump: the latest one so far.
         times: in the order in which they came.
         before: the greatest time before them; none if there is none.
         late: which of them are late.
         where: describes one by its place among them.
     """
     if not times.size:
-        return leap
+        return jump
     start = NEVER if before is None else before
     reached = np.maximum.accumulate(np.concatenate(([start], times)))[:-1]
     places = np.flatnonzero((reached == NEVER) | (times > reached + DAY))
     first = places[0] if places.size else times.size
-    if leap is not None:
-        leap = leap.followed_by(times[:first], late[:first])
-    if leap is not None and leap.is_alone:
-        return leap.followed_by(times[first:], late[first:])
+    if jump is not None:
+        jump = jump.count_followers(times[:first], late[:first])
+    if jump is not None and jump.is_alone:
+        return jump.count_followers(times[first:], late[first:])
     if not places.size:
-        return leap
+        return jump
     owners = np.unique(np.searchsorted(places, np.flatnonzero(late), side="right") - 1)
     ends = np.append(places[1:], times.size)
     for number in (*owners[owners >= 0].tolist(), places.size - 1):
         place, end = int(places[number]), int(ends[number])
-        found = Leap(int(times[place]), "")
-        leap = found.followed_by(times[place + 1 : end], late[place + 1 : end])
-        if leap.is_alone or number == places.size - 1:
-            whole = found.followed_by(times[place + 1 :], late[place + 1 :])
+        found = TimeJump(int(times[place]), "")
+        jump = found.count_followers(times[place + 1 : end], late[place + 1 : end])
+        if jump.is_alone or number == places.size - 1:
+            whole = found.count_followers(times[place + 1 :], late[place + 1 :])
             return replace(whole, where=where(place))
-    return leap
+    return jump
 
 
-def line_of(data: bytes, form: Format, time: int) -> int | None:
-    r"""Find the line with a time, counted from one; none if it is not plain to see.
+def find_line(data: bytes, form: Format, time: int) -> int | None:
+    r"""Find the line with a time, counted from one; None if no line has it literally.
 
-    >>> line_of(b"1\t<x:a> <x:b> <x:c> .\n2.5\n", Format.TIMED_N_QUADS, 2500)
+    >>> find_line(b"1\t<x:a> <x:b> <x:c> .\n2.5\n", Format.TIMED_N_QUADS, 2500)
     2
-    >>> line_of(b'{"time": 1}\n{"data": "", "time": 7}\n', Format.NDJSON, 7000)
+    >>> find_line(b'{"time": 1}\n{"data": "", "time": 7}\n', Format.NDJSON, 7000)
     2
     """
     written = (milliseconds(time), f"{iso_text(time)}Z")
@@ -128,7 +127,7 @@ def line_of(data: bytes, form: Format, time: int) -> int | None:
     return text.count(b"\n", 0, min(found) + 1) if found else None
 
 
-def named(error: JumpError, leaps: Mapping[str, Leap]) -> DataError:
-    """Add to an error the elements that may have made time jump, by stream."""
-    found = [f"{leap.where} of <{iri}>" for iri, leap in leaps.items()]
+def name_elements(error: JumpError, jumps: Mapping[str, TimeJump]) -> DataError:
+    """Add to an error the elements that may have caused it."""
+    found = [f"{jump.where} of <{iri}>" for iri, jump in jumps.items()]
     return DataError(f"{error}; look at {listing(found, 'and')}") if found else error

@@ -1,10 +1,12 @@
-"""How often single keys change, as a file declares it."""
+"""Change intervals of single keys, read from a file that declares them."""
 
 from __future__ import annotations
 
 import csv
+import logging
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +21,52 @@ from headrace.rdf.reading import read
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri, Literal, Term
 
+LOGGER: Final = logging.getLogger("headrace.service")
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _HEADER: Final = ("key", "changes")
+_ENOUGH: Final = 100
+"""After so many keys, one of which should have been declared, it is said that none was."""
 
 
-def changes_of(*files: Path | str) -> Mapping[Term, float]:
-    """Seconds between changes of each key that some files declare; later files override earlier.
+@dataclass(slots=True)
+class KeyChanges:
+    """The seconds between changes of single keys, and whether views have such keys at all.
+
+    Attributes:
+        each: the seconds, by key.
+    """
+
+    each: Mapping[Term, float]
+    _unknown: list[Term] = field(default_factory=list)
+    _is_settled: bool = False
+
+    def seconds(self, key: Term | None) -> float:
+        """The seconds between changes of a key; 0 if they are not declared."""
+        found = 0.0 if key is None else self.each.get(key, 0.0)
+        if found:
+            self._is_settled = True
+        elif not self._is_settled and key is not None:
+            self._unknown.append(key)
+            if len(self._unknown) >= _ENOUGH:
+                self.warn_unmatched()
+        return found
+
+    def warn_unmatched(self) -> None:
+        """Log once that no key of a view is among those that are declared, if that is so."""
+        if not self._is_settled and self._unknown and self.each:
+            LOGGER.warning(
+                "no view has one of the keys whose changes are declared (%s, such as %s): "
+                "the first of its keys is %s",
+                f"{len(self.each):,}",
+                next(iter(self.each)),
+                self._unknown[0],
+            )
+            self._is_settled = True
+
+
+def read_change_intervals(*files: Path | str) -> Mapping[Term, float]:
+    """Read the seconds between changes of each key from files; later files override earlier.
 
     A file of comma or tab separated values has a key and a time in each line: an IRI, or a term as
     N-Triples has it (whose quotes are doubled in a .csv), and seconds or a duration such as PT10M.
@@ -70,8 +111,11 @@ def _of_table(path: Path, separator: str) -> dict[Term, float]:
                     f"{place}: expected a key and the time between its changes, found "
                     f"{len(row)} values"
                 )
-            key, time = (each.strip() for each in row)
-            found[_key(key, place)] = _time(time, place)
+            key, time = _key(row[0].strip(), place), _time(row[1].strip(), place)
+            if found.setdefault(key, time) != time:
+                raise SettingError(
+                    f"{place}: expected each key once, found {key} again with another time"
+                )
     return found
 
 
@@ -100,7 +144,11 @@ def _time(text: str, place: str) -> float:
 
 def _of_rdf(path: Path) -> dict[Term, float]:
     options = ReadOptions(base=path.resolve().as_uri(), rdf_xml=True, limits=FILE_LIMITS)
-    form, data = format_of_path(path), content(path)
+    try:
+        form = format_of_path(path)
+    except SettingError as error:
+        raise SettingError(f"cannot read changes: {error}; a table ends in .csv or .tsv") from None
+    data = content(path)
     found: dict[Term, float] = {}
     for quad in read(data, form, name=str(path), scope=Scope("declared"), options=options):
         if quad.predicate not in (PERIODICITY, DYNAMICS):
@@ -108,7 +156,7 @@ def _of_rdf(path: Path) -> dict[Term, float]:
         try:
             seconds = seconds_of(quad.object)
         except SettingError as error:
-            raise SettingError(f"{path}: {error}") from None
-        if seconds is not None:
-            found[quad.subject] = seconds
+            raise SettingError(f"{path}, of {quad.subject}: {error}") from None
+        if seconds is not None:  # of several times the shortest counts
+            found[quad.subject] = min(seconds, found.get(quad.subject, seconds))
     return found

@@ -1,4 +1,4 @@
-"""The predicates of static files, from how the files begin: for plans, before the files are read.
+"""A sample of the predicates of static files, for plans that are made before the files are loaded.
 
 Plans are made before static data are encoded, which may take minutes. What is put together in a
 plan follows from an expectation only, for which a sample is enough.
@@ -22,13 +22,13 @@ from headrace.rdf.terms import Iri, Quad
 from headrace.rewrite.sources import KnownPredicates
 
 _STATEMENTS: Final = 20_000
-"""So many statements of a file are looked at."""
+"""The most statements of one file in the sample."""
 _BYTES: Final = 4 << 20
-"""Of a file of lines, so many bytes; other files are not looked at if they are larger."""
+"""The most bytes of one file of lines in the sample; larger files of other formats are left out."""
 
 
-def sampled_predicates(files: Sequence[tuple[str | None, Path]]) -> KnownPredicates:
-    """Look at the beginnings of static files; what cannot be read is said when they are loaded.
+def sample_predicates(files: Sequence[tuple[str | None, Path]]) -> KnownPredicates:
+    """Read the beginnings of static files; loading them reports what cannot be read.
 
     Args:
         files: each with the name of the graph of its statements, if it has one.
@@ -51,7 +51,7 @@ def sampled_predicates(files: Sequence[tuple[str | None, Path]]) -> KnownPredica
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:
-    """Read a file as far as it is looked at, and say whether that is all of it."""
+    """Read the beginning of a file, and return whether it is the whole file."""
     in_lines = format_of_path(path) in {Format.N_TRIPLES, Format.N_QUADS}
     if path.stat().st_size <= _BYTES:
         data = content(path)  # unpacked, if it is packed

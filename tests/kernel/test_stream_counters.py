@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine
-from headrace.kernel.counting import Counters, counters_of
+from headrace.kernel.stream_counters import Counters, counters_of
 
 ONE = "FROM STREAM <x:s> [RANGE 5s STEP 5s]"
 

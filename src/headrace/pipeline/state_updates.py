@@ -1,4 +1,4 @@
-"""How far streams and queries have come with a step of the kernel, for the manifest."""
+"""Updates of the states of streams and queries in a manifest, after a step of the kernel."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from headrace.kernel.step import Kernel, Results
 from headrace.pipeline.manifest import QueryState, StreamState
 
 
-def with_late(
+def count_late(
     streams: Mapping[str, StreamState], late: Mapping[str, Sequence[int]]
 ) -> dict[str, StreamState]:
-    """How far streams have come, with the elements counted that are late."""
+    """Add the late elements of a step to the counters of streams."""
     return {
         iri: replace(state, late=state.late + len(late.get(iri, ())))
         for iri, state in streams.items()
     }
 
 
-def query_states(
+def update_query_states(
     before: Mapping[str, QueryState], kernel: Kernel, results: Results
 ) -> dict[str, QueryState]:
-    """How far queries have come, with what they have reported counted."""
+    """Add the reports of a step to the states of queries."""
     reports = {report.query: report for report in results.reports}
     states = {}
     at_work = [(query, plan) for query in kernel.queries for plan in query.plans]

@@ -1,4 +1,4 @@
-"""Calls of a query that can never have a result, found before it runs.
+"""Checks of calls: those that can never have a result are found before a query runs.
 
 A call is looked at if what decides is constant: the pattern of REGEX, a distribution, two limits.
 The pattern of a SERVICE is evaluated by its endpoint, whose functions may differ: only names of
@@ -61,7 +61,7 @@ class CallProblem:
     literal: str | None = None
 
     def error(self, source: Source | None) -> QueryError:
-        """The error that says so, at its place in the query."""
+        """Build the error, with its place in the query."""
         span = self.span
         if span is None and source is not None and self.literal:
             start = source.text.find(self.literal)
@@ -69,7 +69,7 @@ class CallProblem:
         return self.kind(self.problem, source, span, self.hint)
 
 
-def call_problems(pattern: Operator, functions: Functions) -> Iterator[CallProblem]:
+def find_call_problems(pattern: Operator, functions: Functions) -> Iterator[CallProblem]:
     """Find the calls and constants of a pattern that can never have a value."""
     every = list(everywhere(pattern))
     remote = {
@@ -121,7 +121,7 @@ def _no_such_function(name: str, span: Span | None) -> CallProblem:
 
 
 def _unreadable(literals: Iterator[Literal] | list[Literal]) -> Iterator[CallProblem]:
-    """The distributions that cannot be read."""
+    """Find the distributions that cannot be read."""
     for literal in literals:
         if literal.datatype == RSPU_DISTRIBUTION:
             from headrace.functions.uncertainty.literals import (  # noqa: PLC0415 - it takes time to load
@@ -142,24 +142,29 @@ def _of_constants(call: FunctionCall) -> Iterator[CallProblem]:
     from headrace.functions.uncertainty.constants import constants_problem  # noqa: PLC0415
 
     name = call.function.value.removeprefix(RSPU)
-    constants = [_constant(argument) for argument in call.arguments]
+    try:
+        constants = [_constant(argument) for argument in call.arguments]
+    except ExpressionError as error:
+        yield CallProblem(f"rspu:{name}(): an argument has no value: {error}", call.span)
+        return
     problem = constants_problem(name, constants)
     if problem is not None:
         yield CallProblem(f"rspu:{name}(): {problem}", call.span)
 
 
 def _constant(expression: Expression) -> Term | None:
-    """The value of an expression without variables; None if it has some, or no value."""
+    """Evaluate an expression without variables; None if it has some, or calls functions.
+
+    Raises:
+        ExpressionError: it can have no value.
+    """
     match expression:
         case Iri() | Literal():
             return expression
         case Operation(symbol, arguments) if symbol in OPERATORS:
             values = [_constant(each) for each in arguments]
             known = [value for value in values if value is not None]
-            try:
-                return OPERATORS[symbol](*known) if len(known) == len(values) else None
-            except ExpressionError:
-                return None
+            return OPERATORS[symbol](*known) if len(known) == len(values) else None
         case _:
             return None
 
@@ -170,10 +175,10 @@ def _constant(expression: Expression) -> Term | None:
 def _of_pattern(call: BuiltIn) -> Iterator[CallProblem]:
     from headrace.functions.patterns import PatternError, check_pattern  # noqa: PLC0415
 
-    _, pattern, *others = (_constant(argument) for argument in call.arguments)
-    replacement = others.pop(0) if call.name == "REPLACE" else None
-    flags = others.pop(0) if others else Literal("")
     try:
+        _, pattern, *others = (_constant(argument) for argument in call.arguments)
+        replacement = others.pop(0) if call.name == "REPLACE" else None
+        flags = others.pop(0) if others else Literal("")
         check_pattern(pattern, flags, replacement, replaces=call.name == "REPLACE")
     except PatternError as error:
         yield CallProblem(f"{call.name}(): {error}", call.span, error.hint)
@@ -181,12 +186,12 @@ def _of_pattern(call: BuiltIn) -> Iterator[CallProblem]:
         yield CallProblem(f"{call.name}(): {error}", call.span)
 
 
-def raise_certain(pattern: Operator, functions: Functions, source: Source | None) -> None:
+def refuse_certain_problems(pattern: Operator, functions: Functions, source: Source | None) -> None:
     """Refuse a query with a call or a constant that can never have a value.
 
     Raises:
         QueryError: saying which, where, and what to do.
     """
-    for problem in call_problems(pattern, functions):
+    for problem in find_call_problems(pattern, functions):
         if problem.certain:
             raise problem.error(source)

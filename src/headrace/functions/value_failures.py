@@ -1,4 +1,4 @@
-"""What expressions of a query could not compute: counted by cause and subject, with an example.
+"""Failures of expressions to compute a value, counted by cause and subject, with an example.
 
 SPARQL makes such a value an error, which drops a solution or leaves a variable unbound. Each is
 counted once for each evaluation in which it is met, however many solutions it stands in.
@@ -13,12 +13,12 @@ from typing import Final
 
 _EXAMPLE: Final = 200
 _SUBJECTS: Final = 100
-"""So many subjects of a query are told apart; the others are counted together."""
+"""The most subjects of a query that are counted by themselves; others are counted together."""
 _OTHERS: Final = "others"
 
 
 class Cause(StrEnum):
-    """Why there is no value."""
+    """The cause of a missing value."""
 
     VALUE = "value"
     """A value of the data that could not be read; the subject is its datatype."""
@@ -32,7 +32,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueFailure:
-    """What could not be computed, of one cause and subject.
+    """The failures of one cause and subject.
 
     Attributes:
         cause: why.
@@ -47,7 +47,7 @@ class ValueFailure:
     example: str
 
     def __str__(self) -> str:
-        """One sentence for a person."""
+        """Write one sentence for people."""
         many, number = self.count != 1, f"{self.count:,}"
         match self.cause:
             case Cause.VALUE:
@@ -84,7 +84,7 @@ class ValueFailures:
             self._found[key] = ValueFailure(*key, before.count + failure.count, before.example)
 
     def __iter__(self) -> Iterator[ValueFailure]:
-        """Each cause and subject, in a fixed order."""
+        """Iterate over causes and subjects in a fixed order."""
         return iter(sorted(self._found.values(), key=lambda each: (each.cause, each.subject)))
 
 
@@ -95,7 +95,7 @@ class FailuresByQuery:
     _queries: dict[str, ValueFailures] = field(default_factory=dict)
 
     def recorder(self, names: Sequence[str]) -> Recorder:
-        """Begin to count for one evaluation of some queries."""
+        """Make the recorder of one evaluation of some queries."""
         return Recorder(self, names)
 
     def add(self, name: str, failure: ValueFailure) -> None:
@@ -103,11 +103,11 @@ class FailuresByQuery:
         self._queries.setdefault(name, ValueFailures()).add(failure)
 
     def remove(self, name: str) -> None:
-        """Forget those of a query."""
+        """Forget the failures of a query."""
         self._queries.pop(name, None)
 
-    def listed(self) -> dict[str, tuple[ValueFailure, ...]]:
-        """All of them, by the names of the queries that have some."""
+    def by_query(self) -> dict[str, tuple[ValueFailure, ...]]:
+        """List all failures by the names of their queries."""
         return {name: tuple(each) for name, each in self._queries.items()}
 
 
@@ -126,11 +126,11 @@ class Recorder:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is counted."""
+        """True if failures are counted."""
         return self.failures is not None
 
     def note(self, cause: Cause, subject: str, example: str, key: object = None) -> None:
-        """Count a failure, unless this evaluation has met it before.
+        """Count a failure once for each evaluation.
 
         Args:
             cause: why there is no value.

@@ -1,4 +1,4 @@
-"""Names in notes: how they are shown, and which known name an unknown one may be a slip for."""
+"""Names in notes, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_SHOWN: Final = 3
 
 
 def similar_name(name: str, known: Iterable[str]) -> str | None:
-    """The known IRI that another one was probably meant to be; both in angle brackets.
+    """Find the known IRI that an unknown one is a slip for; both in angle brackets.
 
     >>> similar_name("<http://e.org/Temp>", ["<http://e.org/temp>", "<http://e.org/x>"])
     '<http://e.org/temp>'
@@ -32,20 +32,20 @@ def similar_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def _bare(name: str) -> str:
-    """A name without what people most often get wrong: case, scheme, a slash at the end."""
+    """Normalize a name: case, scheme, and a slash at the end."""
     bare = name.strip("<>").casefold().rstrip("/#")
     return bare.removeprefix("https://").removeprefix("http://")
 
 
 def _split(name: str) -> tuple[str, str]:
-    """The namespace of an IRI and its local name."""
+    """Split an IRI into its namespace and its local name."""
     bare = name.strip("<>")
     place = max(bare.rfind(mark) for mark in "/#:")
     return bare[: place + 1], bare[place + 1 :]
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Some names, the first of them if they are many.
+    """List some names, and count the rest.
 
     >>> shown_names(["a", "b", "c", "d", "e"])
     'a, b, c and 2 others'
@@ -57,14 +57,5 @@ def shown_names(names: Sequence[str]) -> str:
 
 
 def iri(name: str) -> str:
-    """An IRI as queries write it."""
+    """Write an IRI in angle brackets."""
     return f"<{name}>"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "element"), counted(2_000, "element")
-    ('1 element', '2,000 elements')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

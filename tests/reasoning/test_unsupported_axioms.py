@@ -16,9 +16,9 @@ from headrace.cli import app
 from headrace.errors import SettingError
 from headrace.rdf.formats import Format
 from headrace.rdf.reading import read
-from headrace.reasoning.ignored import Ignored, together
 from headrace.reasoning.reading import read_schema
 from headrace.reasoning.schema import Schema, schema_of
+from headrace.reasoning.unsupported_axioms import UnsupportedAxiom, merge_axioms
 from headrace.results.table import Table
 from headrace.store import Store
 from tests.serve.clients import CARS, served
@@ -135,7 +135,7 @@ def test_axioms_of_several_files_are_added_up() -> None:
         ("owl:TransitiveProperty", 3),
         ("owl:sameAs", 1),
     ]
-    assert together((), (Ignored("k", 1, "e"),)) == (Ignored("k", 1, "e"),)
+    assert merge_axioms((), (UnsupportedAxiom("k", 1, "e"),)) == (UnsupportedAxiom("k", 1, "e"),)
 
 
 def test_ignored_axioms_do_not_make_another_schema_of_one() -> None:
@@ -255,4 +255,7 @@ def test_a_server_names_ignored_axioms_in_its_answers(tmp_path: Path, folder: Pa
         text = QUERY.replace("http://x/s", CARS)
         checked = client.post("/check", json={"text": text}).json()
         check_said(" ".join(each["message"] for each in checked["warnings"]))
-        check_said(" ".join(client.post("/queries", json={"text": text}).json()["notes"]))
+        notes = client.post("/queries", json={"text": text}).json()["notes"]
+        found = [each for each in notes if each["code"] == "unsupported-axiom"]
+        assert {each["query"] for each in found} == {"q1"}
+        check_said(" ".join(each["text"] for each in found))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from headrace import Engine
-from headrace.pipeline import absent
-from headrace.pipeline.absent import AbsentSources, reporting_absent
+from headrace.pipeline import missing_sources
+from headrace.pipeline.missing_sources import MissingSources, report_missing_sources
 from headrace.pipeline.streams import declared
 
 
@@ -19,12 +19,12 @@ def test_a_source_is_reported_after_a_while_and_then_more_seldom(tmp_path: Path)
     (tmp_path / "folder").mkdir()
     names = ("there.tnq", "file.tnq", "folder", "*.nt")
     sources = {"s": [declared(str(tmp_path / name)) for name in names], "t": [declared("rate:5")]}
-    waiting = AbsentSources.of(sources, 0.0)
+    waiting = MissingSources.of(sources, 0.0)
     times: dict[str, list[int]] = {}
     for second in range(200):
         if second == 100:
             (tmp_path / "file.tnq").write_text("1\n")
-        for text in waiting.reports(float(second)):
+        for text in waiting.report_due(float(second)):
             times.setdefault(text.replace(f"{tmp_path}/", ""), []).append(second)
     assert times == {
         "waiting for 'file.tnq' of stream <s>: there is no such file or folder yet": [
@@ -43,7 +43,7 @@ def test_a_source_is_reported_after_a_while_and_then_more_seldom(tmp_path: Path)
 def test_nothing_is_reported_when_all_is_there(tmp_path: Path) -> None:
     (tmp_path / "a.tnq").write_text("1\n")
     said: list[str] = []
-    with reporting_absent({"s": [declared(str(tmp_path))]}, said.append, lambda: 1e6):
+    with report_missing_sources({"s": [declared(str(tmp_path))]}, said.append, lambda: 1e6):
         pass
     assert said == []
 
@@ -51,8 +51,8 @@ def test_nothing_is_reported_when_all_is_there(tmp_path: Path) -> None:
 def test_a_live_run_waits_and_then_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(absent, "FIRST", 0.1)
-    monkeypatch.setattr(absent, "_LOOK", 0.02)
+    monkeypatch.setattr(missing_sources, "FIRST", 0.1)
+    monkeypatch.setattr(missing_sources, "_LOOK", 0.02)
     path = tmp_path / "later.tnq"
     engine = Engine(live=True, clock=lambda: 60_000_000)
     engine.stream("x:s", source=path)

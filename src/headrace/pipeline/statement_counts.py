@@ -1,4 +1,4 @@
-"""Count the statements of a stream that notes may be about."""
+"""Counts of the statements of a stream, for the notes of the diagnosis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from headrace.diagnosis.demands import demand_of, statements_of
-from headrace.diagnosis.probes import Probe, Tally, chosen_probes, first_names
+from headrace.diagnosis.probes import Probe, Tally, first_names, limit_probes
 from headrace.kernel.columns import GRAPH, OBJECT, PREDICATE, STATEMENT, SUBJECT
 from headrace.planning.plan import Plan
 from headrace.rdf.ids import term_id
@@ -24,10 +24,10 @@ Texts = Callable[[Sequence[int]], Sequence[str]]
 """The canonical texts of some ids."""
 
 
-def probes_of(plans: Iterable[Plan], stream: str) -> tuple[Probe, ...]:
-    """What is counted of a stream for the queries that read it."""
+def choose_probes(plans: Iterable[Plan], stream: str) -> tuple[Probe, ...]:
+    """Choose the probes of a stream from the demands of the queries that read it."""
     readers = [plan for plan in plans if any(each.value == stream for each in plan.streams)]
-    return chosen_probes(
+    return limit_probes(
         statement.probe for plan in readers for statement in statements_of(demand_of(plan))
     )
 
@@ -35,11 +35,11 @@ def probes_of(plans: Iterable[Plan], stream: str) -> tuple[Probe, ...]:
 def tally_statements(
     statements: pl.DataFrame, probes: Sequence[Probe], seed: int, texts: Texts
 ) -> Tally:
-    """Count statements, all of those that came.
+    """Count the statements that match each probe.
 
     Args:
         statements: columns of ids.
-        probes: what is counted.
+        probes: the statements to count.
         seed: of the ids.
         texts: looks up the texts of ids.
     """
@@ -73,7 +73,7 @@ def _plain_count(groups: pl.DataFrame, probe: Probe, seed: int) -> int:
 
 
 def _matches(probe: Probe, seed: int) -> pl.Expr:
-    """Whether a statement matches a probe."""
+    """Build the condition under which a statement matches a probe."""
     graph = pl.col(GRAPH)
     if probe.graph is not None:
         found = (graph == term_id(probe.graph, seed)).fill_null(value=False)
@@ -93,7 +93,7 @@ def _names(ids: pl.Series, texts: Texts) -> tuple[str, ...]:
 
 
 _FEW: Final = 32
-"""So few statements are looked at one by one, which takes less time than with columns."""
+"""The most statements that are counted one by one, which is faster than with columns."""
 _Ids = tuple[bool, int | None, int | None, int | None]
 
 
@@ -115,7 +115,7 @@ class StatementCounter:
         self._known: set[int] = set()
 
     def watch(self, probes: Sequence[Probe]) -> None:
-        """Count other probes from now on; new ones begin at zero."""
+        """Replace the probes; new ones begin at zero."""
         self._probes = tuple(probes)
         self.tally = self.tally.counting(each.key for each in probes)
         self._by_predicate = {}
@@ -128,7 +128,7 @@ class StatementCounter:
         return None if term is None else term_id(term, self._seed)
 
     def count(self, statements: pl.DataFrame) -> None:
-        """Add statements."""
+        """Add statements to the tally."""
         if not self._probes or statements.is_empty():
             return
         if statements.height > _FEW:
