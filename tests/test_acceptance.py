@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +16,10 @@ from typer.testing import CliRunner, Result
 from headrace import DataError, Engine, HeadraceError, SettingError
 from headrace.acceptance import RejectionLimit
 from headrace.cli import app
+from headrace.errors import MachineError
 from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import StreamState, _stream
+from headrace.spark.kafka import check_topics
 
 QUERY: Final = "REGISTER QUERY q AS SELECT ?a FROM STREAM <x:s> [RANGE 5s STEP 5s] { ?a <x:p> ?b }"
 PROV: Final = "<http://www.w3.org/ns/prov#generatedAtTime>"
@@ -272,6 +276,9 @@ def test_limits_are_exact(limit: str, counters: Counters, exceeded: bool) -> Non
         (b"a.tnq", "found a bytes"),
         (7, "found an int"),
         (None, "found None"),
+        ([], "as the source of stream <x:s>, found none in a list"),
+        (iter(()), "as the source of stream <x:s>, found none in a tuple_iterator"),
+        (io.StringIO("1000\t<x:a> <x:b> <x:c> .\n"), "found a _io.StringIO"),
         ("", "as source 1 of stream <x:s>, found an empty text"),
         (["a.tnq", 7], "as source 2 of stream <x:s>, found an int"),
         ([["a.tnq"]], "as source 1 of stream <x:s>, found a list"),
@@ -284,6 +291,25 @@ def test_what_is_no_source_is_refused_when_it_is_declared(source: object, said: 
     with pytest.raises(SettingError) as refused:
         Engine().stream("x:s", source=source)  # type: ignore[arg-type]  # it is wrong
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["level.csv", "level.parquet"])
+def test_a_file_that_is_no_rdf_is_refused_when_it_is_declared(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("time,level\n1,2\n")
+    with pytest.raises(SettingError, match=rf"stream <x:s>: expected a name .* found '.*{name}'"):
+        Engine().stream("x:s", source=tmp_path / name)
+
+
+def test_a_broker_that_does_not_answer_is_named_at_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("confluent_kafka")
+    monkeypatch.setattr("headrace.spark.kafka.check_topics", partial(check_topics, timeout=1.0))
+    engine = Engine()
+    engine.stream("x:s", source="kafka://127.0.0.1:1/t")
+    engine.register(QUERY)
+    with pytest.raises(MachineError, match=r"no broker of kafka://127\.0\.0\.1:1/t answers"):
+        engine.start()
 
 
 @pytest.mark.parametrize("runner", [None, "inline", "spark"])
@@ -394,20 +420,19 @@ def test_one_time_far_ahead_is_named(options: list[str], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("lines", [FAR.splitlines()[2:], FAR.splitlines()])
-def test_a_time_far_ahead_is_named_for_pushes(
-    lines: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_time_far_ahead_is_named_for_pushes(lines: list[str]) -> None:
     """Also if it is the first."""
     engine = Engine()
     stream = engine.stream("x:s")
-    engine.register(DAYS)
+    query = engine.register(DAYS)
     for line in lines:
         at, _, statement = line.partition("\t")
         stream.push(statement, at=int(at) if at.isdigit() else at)
         engine.step()
     engine.finish()
-    [note] = caplog.messages
-    assert f"late: message {len(lines) - 2} has the time 2050-01-01T00:00:00Z" in note
+    [note] = query.notes
+    assert (note.code, note.stream) == ("time-far-ahead", "x:s")
+    assert f"late: message {len(lines) - 2} has the time 2050-01-01T00:00:00Z" in note.text
 
 
 def test_a_gap_of_days_is_no_mistake(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_an_element_is_text_of_any_format_or_statements() -> None:
     stream.push([Quad(Iri("x:c"), Iri("x:p"), Iri("x:o"))], at=1000)
     with pytest.raises(DataError):
         stream.push("nonsense", at=1000)
-    with pytest.raises(DataError, match="at least one statement"):
+    with pytest.raises(DataError, match="there is no statement in it"):
         stream.push("", at=1000)
     engine.finish()
     assert numbers(list(query.results()))[0] == (5, ["4"])

@@ -117,7 +117,7 @@ def test_a_live_query_says_which_stream_its_window_waits_for() -> None:
     engine.step()
     assert [note.text for note in query.notes] == [
         "'q1' waits for <t>, of which nothing has come: push an element or a heartbeat to it, or"
-        " give it an idle time-out"
+        " give it an idle time-out (--set idle.t=30s)"
     ]
     streams[1].heartbeat(at=500)  # as streams have that go by arrival
     engine.step()

@@ -11,7 +11,6 @@ from headrace.diagnosis import Code, Note
 from headrace.errors import SettingError, counted
 from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import Manifest
-from headrace.pipeline.time_jumps import TimeJump
 
 _FEW: Final = 100
 """The fewest messages of a stream by which a live run judges a percentage."""
@@ -104,7 +103,6 @@ class Acceptance:
         self._before = before
         self._counters: dict[str, Counters] = dict.fromkeys(sources, Counters())
         self._rows: dict[str, int] = {}
-        self._jumps: dict[str, TimeJump] = {}
         self._reasons: dict[str, list[str]] = {}
 
     def begin(self, before: Manifest) -> None:
@@ -134,8 +132,6 @@ class Acceptance:
             if state is not None:
                 base = Counters() if known is None else known.counters
                 self._counters[iri] = state.counters.since(base)
-                if state.jump is not None:
-                    self._jumps[iri] = state.jump
         for name, query in manifest.queries.items():
             before = None if earlier is None else earlier.queries.get(name)
             counts_on = before is not None and before.digest == query.digest
@@ -196,15 +192,9 @@ class Acceptance:
                     yield f"query '{name}' gave no rows, which --fail-on-empty requires"
 
     def notes(self) -> Iterator[str]:
-        """Yield notes about streams without new messages and about time jumps."""
-        if self._before is not None and self._before.batch >= 0:
-            yield from self._find_streams_without_input()
-        for iri, jump in self._jumps.items():
-            if jump.is_alone and self._counters[iri].messages:
-                yield jump.text(iri)
-
-    def _find_streams_without_input(self) -> Iterator[str]:
         """Yield a note for each stream of which a resumed run has read nothing new."""
+        if self._before is None or self._before.batch < 0:
+            return
         for iri, counters in self._counters.items():
             if not counters.messages and self._sources[iri]:
                 named = ", ".join(f"'{source}'" for source in self._sources[iri])

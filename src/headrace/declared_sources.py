@@ -34,8 +34,12 @@ def given_sources(iri: str, given: object) -> tuple[str, ...]:
     match given:
         case str() | os.PathLike():
             every: list[object] = [given]
-        case list() | tuple() | set() | frozenset() | Iterator():
+        case list() | tuple() | set() | frozenset() | Iterator() if not hasattr(given, "read"):
             every = list(given)
+            if not every and given != ():
+                raise SettingError(
+                    f"{_EXPECTED} as the source of stream <{iri}>, found none in {_kind(given)}"
+                )
         case _:
             raise SettingError(
                 f"{_EXPECTED} as the source of stream <{iri}>, found {_kind(given)}; "
@@ -57,6 +61,8 @@ def _source(iri: str, given: object, number: int) -> str:
         found_source = declared(text)
         if found_source.kind == KAFKA:
             topic_source(iri, found_source)
+        elif found_source.kind == "file" and Path(found_source.place).is_file():
+            files_of(found_source.place)  # it may also be of a format that is not read
     except SettingError as error:
         raise SettingError(f"stream <{iri}>: {error}") from None
     return text

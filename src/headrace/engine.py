@@ -11,7 +11,7 @@ from pathlib import Path
 from headrace.acceptance import Acceptance, RejectionLimit, Requirements
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
-from headrace.deploying import Refreshing
+from headrace.deploying import Refreshing, topics_of
 from headrace.diagnosis import Facts, Note, StreamFacts, diagnose, value_notes
 from headrace.dialects import Parsed, parse
 from headrace.dialects.settings import duration
@@ -38,7 +38,7 @@ from headrace.kernel.overload import check_live
 from headrace.kernel.reports import Report
 from headrace.kernel.step import Kernel, Results
 from headrace.kernel.stream_counters import Counters
-from headrace.launching import INTERVAL, Launch, RunnerKind, runner_kind
+from headrace.launching import INTERVAL, Launch, RunnerKind, check_brokers, runner_kind
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.deployment_diagnosis import StaticLookup, notes_by_query
 from headrace.pipeline.parts import Allowed
@@ -327,8 +327,11 @@ class Engine:
 
         Raises:
             SettingError: a stream is not declared, or a source of one cannot be read.
+            MachineError: no broker of a topic answers.
         """
-        check_sources(declared_sources(self._streams.values()), once=not self.live, inline=None)
+        sources = declared_sources(self._streams.values())
+        check_sources(sources, once=not self.live, inline=None)
+        check_brokers(topics_of(sources))
         for iri in self._streams:
             self.feed(iri)
 
@@ -433,8 +436,8 @@ class Engine:
 
     def stop(self) -> None:
         """End a run that goes on, after the batch that it is working on."""
-        if self._followed is not None and self._followed.runner is not None:
-            self._followed.runner.stop()
+        if self._followed is not None:
+            self._followed.stop()
 
     def step(self) -> None:
         """Evaluate what is due after all that has been pushed; sources are read by `run` only."""

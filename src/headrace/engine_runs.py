@@ -97,12 +97,21 @@ class RunFollower:
         self.acceptance = acceptance
         self.progress = progress
         self.runner: Runner | None = None
+        self._stopping = False
         self.last: Manifest | None = None
         self.notes: Sequence[Note] = ()
 
     def begin(self, runner: Runner) -> None:
         """Remember the runner of the following batches."""
         self.runner = runner
+        if self._stopping:  # the wish came while it was being started
+            runner.stop()
+
+    def stop(self) -> None:
+        """End the run after its batch, or as soon as it begins."""
+        self._stopping = True
+        if self.runner is not None:
+            self.runner.stop()
 
     @property
     def counters(self) -> dict[str, Counters]:

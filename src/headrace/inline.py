@@ -366,7 +366,8 @@ class StreamFeed:
         tally = replace(self.counter.tally, least=self.least)
         counts = self.counters
         came = counts.elements, counts.late, counts.rejected
-        return StreamFacts(self.stream.value, (), *came, self.high, self.reason, tally)
+        far = None if self.jump is None else self.jump.fact
+        return StreamFacts(self.stream.value, (), *came, self.high, self.reason, tally, far)
 
     def decoded(self, statements: pl.DataFrame) -> Iterator[tuple[int, Element]]:
         """Statements of columns as elements, with their positions."""
@@ -556,11 +557,7 @@ class InlineRunner:
 
     def finish(self) -> Results:
         """At the end of the input, evaluate what still holds an element."""
-        results = self._take_step(self.kernel.finish)
-        for stream, jump in self.jumps().items():
-            if jump.is_alone:
-                LOG.warning(jump.text(stream))
-        return results
+        return self._take_step(self.kernel.finish)
 
     def _take_step(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
         first = self.kernel.position + 1

@@ -120,6 +120,19 @@ def work(
     return last, stopped.is_set()
 
 
+def check_brokers(topics: Sequence[TopicSource]) -> None:
+    """Refuse topics whose brokers do not answer, or do not have them.
+
+    Raises:
+        SettingError: there is no such topic.
+        MachineError: no broker answers, or the client is not installed.
+    """
+    if topics:
+        from headrace.spark.kafka import check_topics  # noqa: PLC0415
+
+        check_topics(topics)
+
+
 @contextmanager
 def _launched(
     launch: Launch,
@@ -136,10 +149,7 @@ def _launched(
         return
     from headrace.spark.run import Pace, Runner  # noqa: PLC0415
 
-    if topics:
-        from headrace.spark.kafka import check_topics  # noqa: PLC0415
-
-        check_topics(topics)
+    check_brokers(topics)
     phase("starting Spark, which takes some seconds")
     with _session(launch.master, batches.layout.directory, reads_kafka=bool(topics)) as spark:
         if not (spark.sparkContext.master or "").startswith("local"):

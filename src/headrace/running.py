@@ -16,7 +16,7 @@ from headrace.acceptance import Acceptance, Requirements
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import check_sources
 from headrace.deploying import setup_of
-from headrace.diagnosis import Note, NoteReporter
+from headrace.diagnosis import Code, Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, InternalError, SettingError, counted
@@ -33,6 +33,7 @@ from headrace.pipeline.kept import MOST_BYTES
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.metrics import Watch, figures_of, measuring
+from headrace.pipeline.missing_sources import is_absence
 from headrace.pipeline.outlets import LateFile, RejectedFile
 from headrace.pipeline.parts import Allowed
 from headrace.pipeline.predicate_sample import sample_predicates
@@ -213,7 +214,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
 
         if not job.once:  # at the end of any run, the notes are part of the conclusion
             hearing.notes = batches.diagnose(batches.last(), ended=False)
-            stack.enter_context(_reporting_notes(hearing, voice))
+            stack.enter_context(_reporting_notes(hearing, voice, sources))
         launch = Launch(job.runner, job.master, job.pieces, None if job.once else job.interval)
         last, stopped = work(launch, batches, sources, ready, voice.note, voice.phase)
         acceptance.take_manifest(last)
@@ -268,14 +269,16 @@ class _Hearing:
 
 
 @contextmanager
-def _reporting_notes(hearing: _Hearing, voice: Voice) -> Iterator[None]:
+def _reporting_notes(
+    hearing: _Hearing, voice: Voice, sources: Mapping[str, Sequence[Declared]]
+) -> Iterator[None]:
     """Report the notes of a live run once they have been true for a while, also if it is idle."""
     ended = threading.Event()
     reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
 
     def report() -> None:
         while not ended.wait(_LOOK):
-            reporter.update(hearing.notes)
+            reporter.update(note for note in hearing.notes if not is_absence(note, sources))
 
     thread = threading.Thread(target=report, name="report notes", daemon=True)
     thread.start()
@@ -378,7 +381,8 @@ class _Around:
 def notes(job: Job) -> Iterator[str]:
     """Find texts in queries that are valid and almost never meant."""
     for parsed in job.queries:
-        yield from (f"{note.text}\n{note.at}".rstrip() for note in parsed.notes)
+        said = [note for note in parsed.notes if not note.is_reading]
+        yield from (f"{note.text}\n{note.at}".rstrip() for note in said)
 
 
 def _setup(
@@ -468,6 +472,10 @@ def _name_of(parsed: Parsed, number: int, every: Sequence[Parsed]) -> str:
     return stem if stem and named.count(stem) == 1 else f"q{number}"
 
 
+_LATE: Final = frozenset({Code.ALL_LATE, Code.MOSTLY_LATE, Code.TIME_FAR_AHEAD})
+"""Notes that say why elements are late, and which delay waits for them."""
+
+
 def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[str]:
     """Write the summary of a run; of the notes only errors if it is quiet."""
     if not outcome.ended:
@@ -480,15 +488,16 @@ def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[s
         counters = outcome.counters.get(iri, Counters())
         late, rejected = late + counters.late, rejected + counters.rejected
         yield f"<{iri}>: {counters.text()}"
-    if late:
+    if late and not any(note.code in _LATE for note in outcome.notes):
         listed = "" if job.late else ", --late FILE lists them"
-        yield f"late elements: a greater delay waits for them, as in --set delay=5s{listed}"
-    for reason in outcome.reasons:
-        if not any(reason in error for error in outcome.errors):  # else it is said with that
-            yield f"rejected: {reason}"
+        yield f"late elements: a longer delay waits for them, as in --set delay=5s{listed}"
+    # What stands in an error is not said twice.
+    reasons = [each for each in outcome.reasons if not any(each in e for e in outcome.errors)]
+    yield from (f"rejected: {reason}" for reason in reasons)
     more = rejected - len(outcome.reasons)
     if more and outcome.reasons:
-        yield f"and {more:,} more" + ("" if job.rejected else "; --rejected FILE has them all")
+        label, where = "and" if reasons else "rejected:", "; --rejected FILE has them all"
+        yield f"{label} {more:,} more{'' if job.rejected else where}"
     for name, reason in outcome.stopped.items():
         yield f"query '{name}' stopped: {reason}"
     for note in outcome.notes:

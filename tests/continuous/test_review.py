@@ -130,7 +130,7 @@ def test_an_answer_that_grows_beyond_the_budget_stops_its_query_alone(
                 stopped.append(time)
                 break
         assert other.error is None
-    assert stopped == [7, 7]
+    assert stopped == [6, 6]  # the element is evaluated when it is read
 
 
 def test_a_function_that_fails_stops_its_query_alone() -> None:

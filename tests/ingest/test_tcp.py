@@ -145,6 +145,25 @@ def test_lines_without_times_are_elements_of_their_own(
     assert {said["type"] for said in lines_of(log.directory)} == {"application/n-quads"}
 
 
+def test_lines_without_times_need_no_type(server: socket.socket, log: IngestLog) -> None:
+    """The time of their arrival counts then, though others before or after them say theirs."""
+    receiver = TcpReceiver(url_of(server), log, clock=lambda: 5)
+    receiver.start()
+    bare = [b"<x:a> <x:b> <x:c> .\n", b"_:n <x:b> <x:d> .\n"]
+    timed = b"7\t<x:a> <x:b> <x:e> .\n7\t<x:a> <x:b> <x:f> .\n"
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(b"".join([*bare, b"# nothing\n"]))
+        until(lambda: payloads(log.directory) == bare)
+        assert receiver.goes_by_arrival
+        connection.sendall(timed + bare[0])
+        until(lambda: payloads(log.directory) == [*bare, timed, bare[0]])
+    receiver.stop()
+    quads = "application/n-quads"
+    assert [said["type"] for said in lines_of(log.directory)] == [quads, quads, TIMED, quads]
+    assert not receiver.goes_by_arrival
+
+
 def test_it_can_be_stopped_while_the_log_is_full(server: socket.socket, tmp_path: Path) -> None:
     line = b"1\t<x:a> <x:b> <x:c> .\n"
     size = len(Record(1, TIMED, line).line())

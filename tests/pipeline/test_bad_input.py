@@ -83,7 +83,7 @@ def made(suffix: str, count: int = 1_200) -> Input:
 def run(source: Path, folder: Path, runner: RunnerKind, partitions: int) -> list[dict[str, Any]]:
     """What is rejected; the results are in a file beside it."""
     job = Job(
-        [parse(QUERY)],
+        [parse(QUERY, settings={"max_ahead": "1d"})],
         {STREAM: [str(source)]},
         outs=[str(folder / "out.ndjson")],
         rejected=folder / "rejected.ndjson",

@@ -5,12 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from headrace import Engine
+from headrace.acceptance import Acceptance
+from headrace.diagnosis import Code, Note, Severity
+from headrace.engine_runs import RunFollower
+from headrace.kernel.alerts import Alerts
 from headrace.pipeline import missing_sources
-from headrace.pipeline.missing_sources import MissingSources, report_missing_sources
+from headrace.pipeline.missing_sources import (
+    MissingSources,
+    is_absence,
+    is_absent,
+    report_missing_sources,
+)
 from headrace.pipeline.streams import declared
 
 
@@ -38,6 +48,25 @@ def test_a_source_is_reported_after_a_while_and_then_more_seldom(tmp_path: Path)
         ],
         "waiting for '*.nt' of stream <s>: no file has such a name yet": [5, 15, 35, 75, 155],
     }
+
+
+def test_what_is_waited_for_is_not_reported_as_a_silent_stream_too(tmp_path: Path) -> None:
+    (tmp_path / "there.tnq").write_text("")
+    sources = {name: [declared(str(tmp_path / f"{name}.tnq"))] for name in ("there", "missing")} | {
+        "rate": [declared("rate:5")]
+    }
+    assert [name for name, of in sources.items() if is_absent(of[0])] == ["missing"]
+    notes = [
+        Note(code, Severity.INFO, "", stream=name)
+        for code in (Code.NO_ELEMENTS, Code.UNREAD_STREAM)
+        for name in sources
+    ]
+    left = [(each.code, each.stream) for each in notes if not is_absence(each, sources)]
+    assert left == [
+        ("no-elements", "there"),
+        ("no-elements", "rate"),
+        *(("unread-stream", name) for name in sources),
+    ]
 
 
 def test_nothing_is_reported_when_all_is_there(tmp_path: Path) -> None:
@@ -72,3 +101,11 @@ def test_a_live_run_waits_and_then_reads(
     assert found == 1
     lack = f"waiting for '{path}' of stream <x:s>: there is no such file or folder yet"
     assert lack in caplog.messages
+
+
+def test_a_run_that_is_stopped_while_its_runner_starts_ends() -> None:
+    follower = RunFollower({}, (), Alerts(print), Acceptance({}), print)
+    runner = Mock()
+    follower.stop()
+    follower.begin(runner)
+    runner.stop.assert_called_once()

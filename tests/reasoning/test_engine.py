@@ -166,7 +166,7 @@ def test_a_schema_is_a_file_of_any_format(tmp_path: Path) -> None:
 
 
 def test_late_and_rejected_elements_are_told_as_they_came() -> None:
-    engine = Engine(schema=QUADS)
+    engine = Engine(schema=QUADS, settings={"max_ahead": "1d"})
     stream = engine.stream("s")
     engine.register(asked("?x a ?y"))
     stream.push("<x:ann> <x:feeds> <x:a> .", at=1_000)

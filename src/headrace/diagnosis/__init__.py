@@ -5,7 +5,7 @@ Everything here is pure: no input or output, no clock, no columns. Runners colle
 """
 
 from headrace.diagnosis.diagnose import diagnose
-from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
+from headrace.diagnosis.facts import Facts, FarTime, QueryFacts, StreamFacts
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.reporter import NoteReporter
 from headrace.diagnosis.value_notes import value_notes
@@ -13,6 +13,7 @@ from headrace.diagnosis.value_notes import value_notes
 __all__ = [
     "Code",
     "Facts",
+    "FarTime",
     "Note",
     "NoteReporter",
     "QueryFacts",

@@ -8,12 +8,13 @@ from typing import Final
 
 from headrace.algebra.reporting import Every, OnClose
 from headrace.algebra.windows import Counted, CountWindow, TimeWindow, WindowFrame
-from headrace.diagnosis.facts import Facts, QueryFacts, StreamFacts
+from headrace.diagnosis.facts import Facts, FarTime, QueryFacts, StreamFacts
 from headrace.diagnosis.name_suggestions import iri, similar_name
 from headrace.diagnosis.note import Code, Note, Severity
 from headrace.diagnosis.pattern_notes import PatternDiagnosis
 from headrace.diagnosis.probes import Probe
 from headrace.diagnosis.time_texts import duration_text, time_text
+from headrace.diagnosis.waiting import remedies, slowest_stream
 from headrace.errors import counted, listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
@@ -61,7 +62,9 @@ class _Diagnosis:
         unit = _time_unit(stream)
         if unit is not None:
             yield unit
-        if self._is_all_late(stream) and any(
+        if stream.far is not None:
+            yield _far_ahead(stream, stream.far)
+        elif self._is_all_late(stream) and any(
             Iri(stream.iri) in query.plan.streams for query in self.mute
         ):
             yield _all_late(stream)
@@ -122,17 +125,17 @@ class _Diagnosis:
         yield from self._no_static_graph(query.plan)
         if query.outside and query.offered and query.outside < query.offered:
             yield _skipped(query)
-        if not _is_mute(query):
-            return
-        for cause in (
+        silent = (
             self._silent_streams,
             self._empty_windows,
             self._only_gaps,
             self._not_closed,
             self._patterns,
+            self._waiting,
             self._times_apart,
             self._mostly_late,
-        ):
+        )
+        for cause in silent if _is_mute(query) else (self._waiting,):
             found = cause(query)
             if found is not None:
                 if isinstance(found, Note):
@@ -180,12 +183,32 @@ class _Diagnosis:
         if unheard and self.facts.live and not query.began:
             name, stream = query.plan.name, unheard[0].iri
             text = (
-                f"'{name}' waits for {iri(stream)}, of which nothing has come: push an element or"
-                " a heartbeat to it, or give it an idle time-out"
+                f"'{name}' waits for {iri(stream)}, of which nothing has come:"
+                f" {remedies(query.plan, Iri(stream))}"
             )
             return Note(Code.WAITING_FOR_STREAM, Severity.WARNING, text, name, stream)
         needed = self._found(query).required_streams if silent else frozenset()
         return True if any(each.iri in needed for each in silent) else None
+
+    def _waiting(self, query: QueryFacts) -> Note | None:
+        """Another of its streams has come further than the slowest, and something waits."""
+        own = {Iri(each.iri): each for each in self._streams_of(query)}
+        highs = {stream: each.high for stream, each in own.items()}
+        stream = slowest_stream(query.plan, highs)
+        high = None if stream is None else highs.get(stream)
+        if self.facts.ended or query.failed or stream is None or high is None:
+            return None
+        furthest = max(each for each in highs.values() if each is not None)
+        name, reached = query.plan.name, time_text(high)
+        text = (
+            f"'{name}' waits for {iri(stream.value)}, which has come to {reached}, and another of"
+            f" its streams to {time_text(furthest)}: {remedies(query.plan, stream)}"
+        )
+        # With the time it is another note once the stream goes on, so that only one that stands
+        # still is reported.
+        return Note(
+            Code.WAITING_FOR_STREAM, Severity.INFO, text, name, stream.value, subject=reached
+        )
 
     def _only_gaps(self, query: QueryFacts) -> Note | None:
         if not query.outside or query.outside != query.offered:
@@ -253,6 +276,8 @@ class _Diagnosis:
         found = self._found(query)
         if found.missing is None:
             return None
+        if found.missing.scope.window is None and any(self._no_static_graph(query.plan)):
+            return True  # it may stand in the graph that is not loaded, which has a note
         idle = [name for name in found.streams(found.missing) if name in found.idle]
         if idle:
             return self._empty_input(query, idle[0])
@@ -308,8 +333,8 @@ class _Diagnosis:
             known = self.facts.streams.get(stream.value)
             if known is None or query.needs.always_answers:
                 continue
-            if self._is_all_late(known):
-                return True
+            if self._is_all_late(known) or known.far is not None:
+                return True  # a note about the stream says so
             if known.late and _MOST_LATE * known.late >= known.accepted:
                 name, elements = query.plan.name, counted(known.accepted, "element")
                 text = (
@@ -347,6 +372,16 @@ def _all_late(stream: StreamFacts) -> Note:
     return Note(Code.ALL_LATE, Severity.WARNING, text, stream=stream.iri)
 
 
+def _far_ahead(stream: StreamFacts, far: FarTime) -> Note:
+    text = (
+        f"one time of stream {iri(stream.iri)} is more than a day ahead of the rest, and"
+        f" {counted(far.late, 'element')} after it {'is' if far.late == 1 else 'are'} late:"
+        f" {far.where} has the time {time_text(far.time)}; correct it, or reject such times with"
+        " --set max_ahead=1d"
+    )
+    return Note(Code.TIME_FAR_AHEAD, Severity.WARNING, text, stream=stream.iri, subject=far.where)
+
+
 def _wait(stream: StreamFacts) -> str:
     """Suggest a delay that would have waited for the late elements of a stream."""
     least, high = stream.tally.least, stream.high
@@ -366,9 +401,9 @@ def _time_unit(stream: StreamFacts) -> Note | None:
         return None
     number, year = least // _MILLISECOND, time_text(least).partition("-")[0]
     text = (
-        f"the times of {iri(stream.iri)} look like {unit} since the epoch, and are read as"
-        f" milliseconds, so that {number} is in the year {year}: {unit.remedy}, or write them in"
-        " ISO 8601"
+        f"the times of {iri(stream.iri)} are in the year {year}, and would be of our days if they"
+        f" were {unit} since the epoch: a number is read as milliseconds, such as {number}, so"
+        f" {unit.remedy}"
     )
     return Note(Code.TIME_UNIT, Severity.WARNING, text, stream=stream.iri, subject=str(unit))
 

@@ -13,6 +13,21 @@ from headrace.rdf.terms import Iri
 
 
 @dataclass(frozen=True, slots=True)
+class FarTime:
+    """The one time of a replayed stream that is far ahead of the rest, so that others are late.
+
+    Attributes:
+        time: in microseconds.
+        where: the source and line of the element or heartbeat that has it, or its position.
+        late: how many elements after it are late.
+    """
+
+    time: int
+    where: str
+    late: int
+
+
+@dataclass(frozen=True, slots=True)
 class StreamFacts:
     """The facts about a stream.
 
@@ -25,6 +40,7 @@ class StreamFacts:
         high: the greatest event time; heartbeats count.
         reason: why the first of them was rejected, if that is known.
         tally: what was counted of its statements.
+        far: the time that is far ahead of all others, if there is one.
     """
 
     iri: str
@@ -35,6 +51,7 @@ class StreamFacts:
     high: int | None = None
     reason: str | None = None
     tally: Tally = field(default_factory=Tally)
+    far: FarTime | None = None
 
     @property
     def accepted(self) -> int:

@@ -24,6 +24,7 @@ class Code(StrEnum):
     ALL_REJECTED = "all-rejected"
     ALL_LATE = "all-late"
     MOSTLY_LATE = "mostly-late"
+    TIME_FAR_AHEAD = "time-far-ahead"
     TIME_UNIT = "time-unit"
     UNREAD_STREAM = "unread-stream"
     EMPTY_INPUT_STREAM = "empty-input-stream"
@@ -43,6 +44,7 @@ class Code(StrEnum):
     OUTSIDE_WINDOW = "outside-window"
     ONLY_STATIC = "only-static"
     EMPTY_DEFAULT_GRAPH = "empty-default-graph"
+    OUTSIDE_DATASET = "outside-dataset"
     NO_STATIC_GRAPH = "no-static-graph"
     VALUE_FAILURE = "value-failure"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import assert_never
+from typing import Final, assert_never
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.query import Ask, Construct, Select
@@ -18,6 +18,9 @@ from headrace.errors import listing
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri, canonical
 from headrace.rdf.vocabulary import RDF_TYPE
+
+_MOST_SEARCHED: Final = 100
+"""In so many static graphs a statement is looked for that a query does not see."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,13 @@ class PatternDiagnosis:
         alive = [name for name in streams if self._has_statements(name)]
         if len(alive) < len(streams):
             return None
-        reasons = (self._unknown_term, self._wrong_graph, self._wrong_place, self._unknown)
+        reasons = (
+            self._unknown_term,
+            self._wrong_graph,
+            self._wrong_place,
+            self._elsewhere,
+            self._unknown,
+        )
         for reason in reasons:
             note = reason(statement, alive)
             if note is not None:
@@ -266,6 +275,8 @@ class PatternDiagnosis:
                 shown,
                 (),
             )
+        if dataset.default or dataset.named:
+            return self._outside_dataset(statement, everywhere)
         if not statement.probe.named and in_named:
             return self._made(
                 Code.NAMED_GRAPHS_ONLY,
@@ -282,7 +293,67 @@ class PatternDiagnosis:
                 shown,
                 (),
             )
+        if statement.probe.graph is not None and in_named:
+            return self._unknown_static_graph(shown, statement.probe.graph)
         return None
+
+    def _outside_dataset(self, statement: Statement, everywhere: Sequence[Probe]) -> Note | None:
+        """The statements are in a static graph that FROM and FROM NAMED leave out."""
+        probe, static = statement.probe, self.facts.static
+        shown = self._shown(probe)
+        place = self._graph(statement) if probe.named else "the graphs of FROM"
+        holders = [
+            graph
+            for graph in sorted(static.graphs)[:_MOST_SEARCHED]
+            if static.has(everywhere[1], (Iri(graph),))
+        ]
+        if holders:
+            clause = "FROM NAMED" if probe.named else "FROM"
+            holder = iri(holders[0])
+            what = (
+                f"it stands in the static graph {holder}: ask in that one, with {clause} {holder}"
+            )
+        elif static.has(everywhere[0], (None,)):
+            what = "static data have it in the default graph, which FROM and FROM NAMED leave out"
+            what = f"{what}: load it as a named graph (--static IRI=FILE), or drop these clauses"
+        else:
+            return None
+        return self._made(
+            Code.OUTSIDE_DATASET, f"looks for {shown} in {place}, and {what}", shown, ()
+        )
+
+    def _unknown_static_graph(self, shown: str, graph: Iri) -> Note:
+        """The statements are in static graphs, and not in the one that is named."""
+        wanted, known = canonical(graph), sorted(map(iri, self.facts.static.graphs))
+        if wanted in known:
+            text = (
+                f"looks for {shown} in GRAPH {wanted}, and that static graph never has it: look"
+                " into GRAPH ?g, or ask for what the graph has"
+            )
+        else:
+            near = similar_name(wanted, known)
+            hint = f"did you mean {near}?" if near else f"static graphs are {shown_names(known)}"
+            text = f"looks into GRAPH {wanted}, and no static graph has that name: {hint}"
+        return self._made(Code.UNKNOWN_GRAPH, text, wanted, ())
+
+    def _elsewhere(self, statement: Statement, streams: Sequence[str]) -> Note | None:
+        """The predicate came on a stream that the query does not read."""
+        predicate, read = statement.probe.predicate, {each.value for each in self.plan.streams}
+        if predicate is None:
+            return None
+        wanted = canonical(predicate)
+        others = [name for name in self.facts.streams if name not in read]
+        came = [each.iri for each in self._known(others) if wanted in each.tally.predicates]
+        if not came:
+            return None
+        where, there = self._where(statement, streams), iri(came[0])
+        return self._made(
+            Code.OTHER_STREAM,
+            f"looks for {wanted} in {where}, and it came on {there}, which the query does not"
+            f" read: declare a window on {there}, and put the pattern into it",
+            wanted,
+            came[:1],
+        )
 
     def _unknown(self, statement: Statement, streams: Sequence[str]) -> Note:
         """Make the note on statements that came nowhere."""
@@ -314,6 +385,8 @@ class PatternDiagnosis:
             hint = f"did you mean {near}?"
         elif came:
             hint = f"predicates that came are {shown_names(came)}"
+        elif not streams and not self._sees_static:
+            hint = "none are loaded, so load some (--static FILE), or put the pattern into a window"
         else:
             hint = "compare the spelling with the data"
         text = f"looks for {wanted}, which is the predicate of no statement in {where}: {hint}"

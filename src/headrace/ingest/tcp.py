@@ -7,8 +7,10 @@ kept. What is in the log is there once, in the order in which it was sent.
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from time import monotonic
 from typing import Final
 
@@ -27,6 +29,9 @@ GROUP: Final = 1_000_000
 
 LONGEST_GROUP: Final = 2_000_000
 """More only if they are one line: a reader refuses a record that is too long in JSON as a whole."""
+
+_LACKS_TIME: Final = re.compile(rb"^[ \t]*(?:<|_:)", re.MULTILINE)
+"""The begin of a line that is a statement without a time before it."""
 
 _PAUSE: Final = 0.05
 _CONNECT: Final = 10.0
@@ -53,7 +58,8 @@ class TcpReceiver(Receiver):
         """Receive nothing yet.
 
         Args:
-            url: `tcp://HOST:PORT`, and `?type=MEDIA-TYPE` if the lines are not timed N-Quads.
+            url: `tcp://HOST:PORT`, and `?type=MEDIA-TYPE`; without a type, a line is timed N-Quads,
+                or N-Quads if it begins with a term in place of a time.
             log: where they go.
             on_refused: told of lines that are not taken, in the thread that receives.
             clock: says when something arrives.
@@ -72,6 +78,7 @@ class TcpReceiver(Receiver):
             raise SettingError(
                 f"expected a type that is written in lines ({known}), found '{self._media_type}'"
             )
+        self._may_lack_times = "type" not in self._url.options
         self._on_refused = on_refused
         self._refused = 0
         self._one_by_one = self._syntax in (Format.N_TRIPLES, Format.N_QUADS)
@@ -123,13 +130,21 @@ class TcpReceiver(Receiver):
 
     def _keep(self, text: bytes) -> None:
         now = self._now()
-        groups = _statements(text) if self._one_by_one else _groups(text)
-        # A group of comments alone is no message.
-        records = [
-            Record(now, self._media_type, group) for group in groups if any(_statements(group))
-        ]
+        records = [Record(now, media_type, group) for media_type, group in self._groups(text)]
         if records:
             self._record(records)
+
+    def _groups(self, text: bytes) -> Iterator[tuple[str, bytes]]:
+        """What goes into each record, and its type."""
+        if self._one_by_one:
+            yield from ((self._media_type, line) for line in _statements(text))
+            return
+        for lacks_times, part in _by_times(text) if self._may_lack_times else ((False, text),):
+            if lacks_times:
+                yield from ((Format.N_QUADS.media_type, line) for line in _statements(part))
+            else:  # a group of comments alone is no message
+                groups = (group for group in _groups(part) if any(_statements(group)))
+                yield from ((self._media_type, group) for group in groups)
 
     def _refuse(self, problem: str) -> None:
         self._refused += 1
@@ -223,6 +238,19 @@ def _statements(lines: bytes) -> Iterator[bytes]:
         start = line.lstrip()
         if start and not start.startswith(b"#"):
             yield line
+
+
+def _by_times(lines: bytes) -> Iterator[tuple[bool, bytes]]:
+    r"""Adjacent lines that begin with a term, which are N-Quads, and others, which have times.
+
+    >>> list(_by_times(b"<x:a> <x:b> 1 .\n_:c <x:b> 2 .\n1000\t<x:a> <x:b> 3 .\n"))
+    [(True, b'<x:a> <x:b> 1 .\n_:c <x:b> 2 .\n'), (False, b'1000\t<x:a> <x:b> 3 .\n')]
+    """
+    if not _LACKS_TIME.search(lines):
+        yield False, lines
+        return
+    parts = groupby(lines.splitlines(keepends=True), lambda line: bool(_LACKS_TIME.match(line)))
+    yield from ((lacks_times, b"".join(part)) for lacks_times, part in parts)
 
 
 def _groups(lines: bytes) -> Iterator[bytes]:

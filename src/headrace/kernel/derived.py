@@ -12,10 +12,12 @@ from headrace.algebra.query import Ask, Select
 from headrace.kernel.columns import ARRIVALS, GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.reports import Report
+from headrace.kernel.schedule import JumpError
 from headrace.planning.plan import Plan
 from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import BlankNode, Iri
+from headrace.rdf.times import iso_text
 
 Encoded = tuple[int, TermId | None, TermId, TermId, TermId]
 """The number of the instant, and a statement."""
@@ -39,12 +41,25 @@ def arrivals_of(
         elements = list(_rows(plan, report, dictionary))
     else:
         elements = list(_graphs(report, dictionary))
+    _check_stretches(plan, report)
     rows = []
     for position, (instant, statements) in enumerate(elements, first):
         time = int(report.times[instant])
         rows += [(position, time, high, *statement) for statement in statements]
         high = time if high is None else max(high, time)
     return pl.DataFrame(rows, schema=ARRIVALS, orient="row")
+
+
+def _check_stretches(plan: Plan, report: Report) -> None:
+    """Refuse a stream that would have an element at each instant of an empty stretch."""
+    for place, stretch in report.stretches.items():
+        if (report.rows[INSTANT] == place).any():
+            raise JumpError(
+                f"'{plan.name}' makes an element at each of {stretch.count:,} instants from "
+                f"{iso_text(stretch.since)}Z to {iso_text(stretch.last)}Z, at which its windows "
+                "are empty: --set non_empty=content leaves them out, and --set max_ahead=1d "
+                "rejects an element whose time is that far ahead"
+            )
 
 
 Statement = tuple[TermId | None, TermId, TermId, TermId]

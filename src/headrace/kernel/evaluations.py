@@ -32,6 +32,7 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
     makes = isinstance(form, Construct | Describe)
     bounds = _bounds(report)
     for place, (start, end) in enumerate(pairwise(ends)):
+        stretch = report.stretches.get(place)
         rows = LazyRows(end - start, partial(_made, texts, start, end))
         yield Evaluation(
             report.query,
@@ -46,6 +47,8 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
             skipped=place in report.skipped,
             accuracy=report.accuracies.get(place),
             completeness=report.completenesses.get(place),
+            since=None if stretch is None else stretch.since,
+            instants=1 if stretch is None else stretch.count,
         )
 
 

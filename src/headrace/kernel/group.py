@@ -171,4 +171,10 @@ def _at(report: Report, places: Times, rows: pl.DataFrame) -> Report:
         (name, replace(span, opens=span.opens[places], closes=span.closes[places]))
         for name, span in report.windows
     )
-    return Report(report.query, report.times[places], report.seqs[places], windows, rows)
+    stretches = {
+        number: report.stretches[place]
+        for number, place in enumerate(places.tolist())
+        if place in report.stretches
+    }
+    times, seqs = report.times[places], report.seqs[places]
+    return Report(report.query, times, seqs, windows, rows, stretches=stretches)

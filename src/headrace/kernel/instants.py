@@ -72,6 +72,21 @@ def _passed(bounds: Times, size: int) -> Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive instants at which all windows are empty; only the last is evaluated.
+
+    Attributes:
+        since: the first of them.
+        last: the last of them.
+        count: how many there are.
+    """
+
+    since: int
+    last: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Instants:
     """Moments of evaluation, in order.
 
@@ -80,12 +95,17 @@ class Instants:
         seqs: which of those at the same time.
         spans: each window of the query at each of them.
         cuts: how many elements in order each of them sees, where single elements cause them.
+        since: the first instant that each of them stands for, where it is the last of a stretch
+            in which all windows are empty; `NEVER` if it only stands for itself.
+        counts: how many instants each of them stands for.
     """
 
     times: Times
     seqs: Times
     spans: tuple[Span, ...]
     cuts: Times | None = None
+    since: Times | None = None
+    counts: Times | None = None
 
     def __len__(self) -> int:
         """How many there are."""
@@ -104,8 +124,34 @@ class Instants:
             )
             for span in self.spans
         )
-        cuts = None if self.cuts is None else self.cuts[which]
-        return Instants(self.times[which], self.seqs[which], spans, cuts)
+        return Instants(
+            self.times[which],
+            self.seqs[which],
+            spans,
+            None if self.cuts is None else self.cuts[which],
+            None if self.since is None else self.since[which],
+            None if self.counts is None else self.counts[which],
+        )
+
+    def with_stretches(self, stretches: Sequence[Stretch]) -> Instants:
+        """Let the last instant of each stretch stand for all of them."""
+        if not stretches:
+            return self
+        since, counts = np.full(len(self), NEVER), np.ones(len(self), np.int64)
+        for stretch in stretches:
+            place = np.searchsorted(self.times, stretch.last)
+            since[place], counts[place] = stretch.since, stretch.count
+        return replace(self, since=since, counts=counts)
+
+    @property
+    def stretches(self) -> dict[int, Stretch]:
+        """The stretches of which an instant is the last, by its number."""
+        if self.since is None or self.counts is None:
+            return {}
+        return {
+            place: Stretch(int(self.since[place]), int(self.times[place]), int(self.counts[place]))
+            for place in np.flatnonzero(self.since != NEVER).tolist()
+        }
 
 
 def numbered(times: Times, first: int = 0) -> Times:

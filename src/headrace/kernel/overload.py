@@ -210,6 +210,7 @@ class Turn:
             frozenset(np.flatnonzero(~self.chosen[told]).tolist()),
             {int(moved[place]): each for place, each in report.accuracies.items()},
             {int(moved[place]): each for place, each in report.completenesses.items()},
+            every.stretches,
         )
 
 

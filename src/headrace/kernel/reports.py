@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from headrace.kernel.grid import Times
-from headrace.kernel.instants import Span
+from headrace.kernel.instants import Span, Stretch
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Report:
         accuracies: how accurate the answers from local views of remote data are estimated to be, by
             the number of the evaluation.
         completenesses: what share of the expected rows such answers have, as estimated, likewise.
+        stretches: the empty stretches of instants that an evaluation stands for, likewise.
     """
 
     query: str
@@ -37,6 +38,7 @@ class Report:
     skipped: frozenset[int] = frozenset()
     accuracies: dict[int, float] = field(default_factory=dict)
     completenesses: dict[int, float] = field(default_factory=dict)
+    stretches: dict[int, Stretch] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many instants there are."""

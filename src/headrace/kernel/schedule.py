@@ -15,9 +15,10 @@ from headrace.errors import DataError
 from headrace.kernel.element_release import Reached, Release, has_released
 from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
-from headrace.kernel.instants import Instants, Span, merged, numbered
+from headrace.kernel.instants import Instants, Span, Stretch, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
+from headrace.kernel.stretches import DueInstants, Occupied, are_few, due_instants, number_of
 from headrace.planning.plan import (
     Plan,
     reports_arrivals,
@@ -98,12 +99,13 @@ class Schedule:
 
     def due(self) -> tuple[Instants, Progress]:
         """Return the instants that are due now, and the progress after them."""
-        times, cuts, progress = self._moments()
+        times, cuts, stretches, progress = self._moments()
         seqs = numbered(times, self._sequence_before(times))
         if (self.by_arrival or self.by_settling) and times.size:
             progress = replace(progress, reported=int(times[-1]), sequence=int(seqs[-1]))
         spans = self.spans(times, cuts) if times.size else ()  # to look at windows takes a while
-        return Instants(times, seqs, spans, cuts), self._having_counted(progress)
+        instants = Instants(times, seqs, spans, cuts).with_stretches(stretches)
+        return instants, self._having_counted(progress)
 
     def spans(self, times: Times, cuts: Times | None = None) -> tuple[Span, ...]:
         """What each window is at some moments.
@@ -121,30 +123,32 @@ class Schedule:
         # A `[)` window closes once, before what the elements of the same time cause.
         return self.progress.sequence + 1 if self.by_arrival or self.by_settling else 1
 
-    def _moments(self) -> tuple[Times, Times | None, Progress]:
-        """The times of the instants, how many elements in order each sees, and the progress."""
+    def _moments(self) -> tuple[Times, Times | None, Sequence[Stretch], Progress]:
+        """Find the instants, the elements that each sees, empty stretches, and the progress."""
         progress = self.progress
         if isinstance(self.plan.semantics.report, OnChange):
-            return self._changes(progress)
+            times, progress = self._changes(progress)
+            return times, None, (), progress
         if not reports_arrivals(self.plan):
-            timed, progress = self._by_time(self._with_count_closes(progress))
-            return timed, None, progress
+            due, progress = self._by_time(self._with_count_closes(progress))
+            return due.times, None, due.stretches, progress
         caused, cuts, progress = self._by_elements(progress)
         if caused.size and self.rules.by_time:
             # Between the closes of count windows others close too: a `[)` window that closes at
             # the time of the first of them closed before it.
             progress = progress.holds(int(caused[0]) - self.rules.ends.high, int(caused[-1]))
-        timed, progress = self._by_time(progress)
+        due, progress = self._by_time(progress)
+        timed = due.times
         if self.rules.ends.high == 0:  # else a window closes before the elements of that time
             timed = timed[~np.isin(timed, caused)]  # equal closes are one evaluation
         if timed.size == 0:
-            return caused, cuts, progress
+            return caused, cuts, (), progress
         before = np.searchsorted(self._order[2], timed + self.rules.ends.high, side="right")
         both = np.unique(
             np.stack([np.concatenate([timed, caused]), np.concatenate([before, cuts])], axis=1),
             axis=0,
         )
-        return both[:, 0], both[:, 1], progress
+        return both[:, 0], both[:, 1], due.stretches, progress
 
     def _with_count_closes(self, progress: Progress) -> Progress:
         """Take note of the instants that take closes of count windows."""
@@ -157,22 +161,48 @@ class Schedule:
                     progress = progress.holds(self.rules.picks(first), self.rules.picks(last))
         return progress
 
-    def _by_time(self, progress: Progress) -> tuple[Times, Progress]:
+    def _by_time(self, progress: Progress) -> tuple[DueInstants, Progress]:
         """Return the moments at which windows close, or as often as the query says."""
         first, last = progress.first, progress.last
         grids = [self.rules.instants] if self.rules.instants else self._closes()
         if not self.rules.by_time or first is None or last is None or not grids:
-            return np.empty(0, np.int64), progress
+            return DueInstants(np.empty(0, np.int64)), progress
         reported = progress.reported
         start = first if reported is None else max(first, reported + 1)
         live = self.reached.live and not self.reached.ended
         until = self.limit if live else min(self.limit, last)
-        _check_number(sum((until - start) // grid.step for grid in grids), start, until)
-        times = [grid.between(start, until) for grid in grids]
-        found = times[0] if len(times) == 1 else np.unique(np.concatenate(times))
-        if found.size == 0:
+        found = self._due(grids, start, until)
+        if found.times.size == 0:
             return found, progress
-        return found, replace(progress, reported=int(found[-1]))
+        return found, replace(progress, reported=int(found.times[-1]))
+
+    def _due(self, grids: Sequence[Grid], start: int, until: int) -> DueInstants:
+        """Find the instants of some grids from one time to another."""
+        if are_few(grids, start, until):
+            return DueInstants(np.unique(np.concatenate([g.between(start, until) for g in grids])))
+        occupied = self._occupied(grids)
+        _check_number(number_of(grids, occupied, start, until), start, until)
+        return due_instants(grids, occupied, start, until)
+
+    def _occupied(self, grids: Sequence[Grid]) -> Occupied:
+        """Find the times at which a window may hold an element, and some more."""
+        slides = [window.slide or 0 for window in self.plan.windows]
+        margin = sum(grid.step for grid in grids) + max(slides) + 2
+        starts, ends = [], []
+        for window in self.plan.windows:
+            log = self._log(window)
+            starts.append(log.times - margin)
+            match window.frame:
+                case TimeWindow(width, _):
+                    # An element that came late is not in the first of its windows.
+                    ends.append(np.maximum(log.times + width, log.highs) + margin)
+                case NowWindow():
+                    ends.append(np.maximum(log.times, log.highs) + margin)
+                case AllWindow() | CountWindow():  # what they hold stays, and makes answers
+                    ends.append(np.full(len(log), FOREVER))
+                case frame:
+                    assert_never(frame)
+        return Occupied.of(np.concatenate(starts), np.concatenate(ends))
 
     @property
     def on_grid(self) -> bool:
@@ -183,7 +213,7 @@ class Schedule:
         sliding = [self.rules.sliding(window) for window in self.plan.windows]
         return list(dict.fromkeys(each.closes for each in sliding if each is not None))
 
-    def _changes(self, progress: Progress) -> tuple[Times, None, Progress]:
+    def _changes(self, progress: Progress) -> tuple[Times, Progress]:
         """Return the moments at which an element enters a window."""
         found = []
         for window in self.plan.windows:
@@ -194,7 +224,7 @@ class Schedule:
                 entering &= sliding.first(log.times) <= sliding.last(log.times)
             found.append(log.times[entering])
         times = np.unique(np.concatenate(found))
-        return times, None, replace(progress, released=self.release.released(times))
+        return times, replace(progress, released=self.release.released(times))
 
     def _by_elements(self, progress: Progress) -> tuple[Times, Times, Progress]:
         """Return the instants that single elements cause."""

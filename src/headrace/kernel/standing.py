@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -45,6 +46,8 @@ from headrace.kernel.strategy import Matching
 from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Lifted, lifted
+
+T = TypeVar("T")
 
 
 class Standing:
@@ -275,6 +278,7 @@ class Standing:
             errors,
             accuracies={place: each.accuracy for place, each in qualities.items()},
             completenesses={place: each.completeness for place, each in qualities.items()},
+            stretches=instants.stretches,
         )
         return self._shortened(report)
 
@@ -338,8 +342,8 @@ def of_answers(report: Report) -> Report:
     numbers = pl.Series(INSTANT, places[rows[INSTANT].to_numpy()], dtype=pl.Int64)
     rows.replace_column(rows.get_column_index(INSTANT), numbers)
 
-    def moved(shares: dict[int, float]) -> dict[int, float]:
-        return {int(places[place]): each for place, each in shares.items() if kept[place]}
+    def moved(values: dict[int, T]) -> dict[int, T]:
+        return {int(places[place]): each for place, each in values.items() if kept[place]}
 
     return Report(
         report.query,
@@ -350,6 +354,7 @@ def of_answers(report: Report) -> Report:
         {int(places[place]): text for place, text in report.errors.items()},
         accuracies=moved(report.accuracies),
         completenesses=moved(report.completenesses),
+        stretches=moved(report.stretches),
     )
 
 

@@ -88,6 +88,7 @@ def stream_facts(iri: str, state: StreamState, sources: Iterable[str] = ()) -> S
         _greatest(state),
         state.reason,
         state.tally or Tally(partial=state.elements > 0),
+        None if state.jump is None else state.jump.fact,
     )
 
 

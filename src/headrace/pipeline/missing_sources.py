@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from headrace.diagnosis import Code, Note
 from headrace.errors import HeadraceError
 from headrace.pipeline.streams import Declared, files_of
 
@@ -48,6 +49,17 @@ class MissingSources:
 
 def _is_file(source: Declared) -> bool:
     return source.kind == "file"
+
+
+def is_absent(source: Declared) -> bool:
+    """Whether a source is files, and there is none of them yet."""
+    return _is_file(source) and not _is_there(source.place)
+
+
+def is_absence(note: Note, sources: Mapping[str, Sequence[Declared]]) -> bool:
+    """Whether a note says of a source that is waited for that nothing was read from it."""
+    silent = sources.get(note.stream or "", ()) if note.code == Code.NO_ELEMENTS else ()
+    return any(is_absent(source) for source in silent)
 
 
 def _is_there(place: str) -> bool:

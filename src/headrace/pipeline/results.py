@@ -16,7 +16,7 @@ import pyarrow as pa
 from headrace.diagnosis import Note
 from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import TIME
-from headrace.kernel.instants import Span
+from headrace.kernel.instants import Span, Stretch
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.pipeline.tables import frame_of, read_tables, with_schema, write_tables
@@ -108,6 +108,10 @@ def _header(bundles: Sequence[Sequence[Report]]) -> pa.Table:
                     "skipped": sorted(report.skipped),
                     "accuracies": list(report.accuracies.items()),
                     "completenesses": list(report.completenesses.items()),
+                    "stretches": [
+                        [place, each.since, each.last, each.count]
+                        for place, each in report.stretches.items()
+                    ],
                 }
                 for report in bundle
             ],
@@ -159,5 +163,6 @@ def _reports(head: dict[str, Any], instants: pa.Table, rows: pa.Table) -> Iterat
             frozenset(each.get("skipped", ())),
             {int(place): value for place, value in each.get("accuracies", ())},
             {int(place): value for place, value in each.get("completenesses", ())},
+            {int(place): Stretch(*stretch) for place, *stretch in each.get("stretches", ())},
         )
         first, row = first + each["instants"], row + each["rows"]

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from headrace.algebra.reporting import DAY
-from headrace.errors import DataError, counted, listing
+from headrace.diagnosis import FarTime
+from headrace.errors import DataError, listing
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
 from headrace.kernel.schedule import JumpError
@@ -41,14 +42,10 @@ class TimeJump:
         """True if most elements after it are late because of it."""
         return self.far > self.near
 
-    def text(self, stream: str) -> str:
-        """Write the warning for the user."""
-        return (
-            f"one time of stream <{stream}> is more than a day ahead of the rest, and "
-            f"{counted(self.far, 'element')} after it {'is' if self.far == 1 else 'are'} late: "
-            f"{self.where} has the time {iso_text(self.time)}Z; correct it, or reject such times "
-            "with --set max_ahead=1d"
-        )
+    @property
+    def fact(self) -> FarTime | None:
+        """What a note says of it; none if most of what came after it is on time."""
+        return FarTime(self.time, self.where, self.far) if self.is_alone else None
 
     def count_followers(self, times: Times, late: Flags) -> TimeJump:
         """Count the elements after it, near and far."""

@@ -111,7 +111,11 @@ def _said(graph: Term | None, quads: list[Quad], predicate: Iri, name: str | Non
     if len(moments) != 1:
         found = "none" if not moments else f"{len(moments)} of them"
         problem = f"expected one event time (<{predicate.value}>) in an element, found {found}"
-        raise DataError(f"{problem}; it begins with {quads[0].subject}", name)
+        problem = f"{problem}; it begins with {quads[0].subject}"
+        if not moments:
+            problem = f"{problem}; ?time=IRI after the source names another property, and "
+            problem = f"{problem}?time=source takes the time of the source"
+        raise DataError(problem, name)
     return moments.pop()
 
 

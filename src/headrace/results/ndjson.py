@@ -43,7 +43,14 @@ def _head(evaluation: Evaluation) -> dict[str, Any]:
         "seq": evaluation.seq,
         "windows": windows,
         **{name: round(share, 4) for name, share in quality.items() if share is not None},
+        **_stretch(evaluation),
     }
+
+
+def _stretch(evaluation: Evaluation) -> dict[str, Any]:
+    if evaluation.since is None:
+        return {}
+    return {"since": _milliseconds(evaluation.since), "instants": evaluation.instants}
 
 
 def _parts(evaluation: Evaluation) -> Iterator[dict[str, Any]]:

@@ -58,6 +58,8 @@ def evaluation_text(evaluation: Evaluation) -> str:
     ]
     again = f" ({evaluation.seq + 1})" if evaluation.seq else ""  # of several at this moment
     head = ", ".join([f"{evaluation.query} at {_clock(evaluation.at)}{again}", *begun])
+    if evaluation.since is not None:
+        head += f", and at {evaluation.instants - 1:,} instants from {_clock(evaluation.since)} on"
     if evaluation.error is not None:
         return f"{head}: error: {evaluation.error}\n"
     if evaluation.skipped:

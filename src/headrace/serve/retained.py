@@ -382,6 +382,8 @@ def _said(
         said["accuracy"] = round(evaluation.accuracy, 4)
     if evaluation.completeness is not None:
         said["completeness"] = round(evaluation.completeness, 4)
+    if evaluation.since is not None:
+        said["since"], said["instants"] = _milliseconds(evaluation.since), evaluation.instants
     if evaluation.error is not None:
         return said | {"error": evaluation.error, "count": 0}
     if evaluation.skipped:

@@ -18,6 +18,7 @@ from headrace.diagnosis import Note
 from headrace.functions.values import TRUE
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.forms import TRUTH
+from headrace.kernel.instants import Stretch
 from headrace.kernel.reports import Report
 from headrace.rdf.canonical import read_term
 from headrace.rdf.terms import canonical
@@ -162,10 +163,19 @@ def _heads(report: Report) -> pl.Series:
     shares = (("accuracy", report.accuracies), ("completeness", report.completenesses))
     for name, by_place in shares:
         if by_place:
-            found = [by_place.get(place) for place in range(len(report))]
-            shown = ["" if each is None else f'"{name}": {round(each, 4)}, ' for each in found]
+            shares_of = [by_place.get(place) for place in range(len(report))]
+            shown = ["" if each is None else f'"{name}": {round(each, 4)}, ' for each in shares_of]
             said.append(pl.Series(name, shown, pl.String))
+    if report.stretches:
+        found = [report.stretches.get(place) for place in range(len(report))]
+        shown = ["" if each is None else _stretch(each) for each in found]
+        said.append(pl.Series("stretch", shown, pl.String))
     return pl.select(pl.concat_str(*said).alias(_HEAD))[_HEAD]
+
+
+def _stretch(stretch: Stretch) -> str:
+    since = _numbers(pl.Series([stretch.since]))[0]
+    return f'"since": {since}, "instants": {stretch.count}, '
 
 
 def _numbers(times: pl.Series) -> pl.Series:

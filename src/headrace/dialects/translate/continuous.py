@@ -247,7 +247,8 @@ class ContinuousTranslator(QueryTranslator):
             self.note(
                 "FROM NAMED without FROM: patterns outside GRAPH see no static data "
                 f"(from_named={FromNamed.HIDES}); name a graph with FROM, or set "
-                f"from_named={FromNamed.KEEPS}"
+                f"from_named={FromNamed.KEEPS}",
+                is_reading=True,
             )
         return replace(
             query,

@@ -37,11 +37,19 @@ _LONG_QUOTES: Final = ('"""', "'''")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about a query that is not wrong but worth knowing; `at` is an excerpt of it."""
+    """Something about a query that is not wrong but worth knowing.
+
+    Attributes:
+        text: what it says.
+        at: an excerpt of the query.
+        span: where that stands.
+        is_reading: whether it says how the query is read; a run says so only where it matters.
+    """
 
     text: str
     at: str = ""
     span: Span | None = None
+    is_reading: bool = False
 
 
 class TermTranslator:
@@ -73,12 +81,12 @@ class TermTranslator:
         """The error to raise where the query is wrong at a place of it."""
         return kind(problem, self.source, span(at), hint)
 
-    def note(self, text: str, at: Node | None = None) -> None:
+    def note(self, text: str, at: Node | None = None, *, is_reading: bool = False) -> None:
         """Remember a remark about the query, once."""
         if len(self.notes) >= _MOST_NOTES:
             return
         where = None if at is None else span(at)
-        remark = Note(text, "" if where is None else self.source.excerpt(where), where)
+        remark = Note(text, "" if where is None else self.source.excerpt(where), where, is_reading)
         if remark not in self.notes:
             self.notes.append(remark)
 
