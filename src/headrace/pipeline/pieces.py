@@ -239,7 +239,10 @@ class SourceLog:
                 continue  # a failed append was cut off: its sender knows that it failed
             if state.st_size < start:
                 problem = f"is shorter than before ({state.st_size:,} < {start:,} bytes)"
-                raise DataError(f"{problem}; what was read of it cannot be read again", str(path))
+                remedy = "put the file back from a backup, or start again in a new directory"
+                raise DataError(
+                    f"{problem}, and what was read of it cannot be read again: {remedy}", str(path)
+                )
             file = number if known is None else known.file
             modified = state.st_mtime_ns // 1000
             seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size

@@ -13,11 +13,14 @@ from headrace.ingest.log_repair import damaged_ids, damaged_records, repair_log
 from headrace.pipeline.deployment import is_in_use
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import latest
+from headrace.pipeline.pieces import read_pieces
 from headrace.pipeline.records import sealed
+from headrace.pipeline.settled import settled_marks
 from headrace.serve.catalogue import CatalogueRecord, read_catalogue, replace_file
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, check_results
 from headrace.serve.static_graphs import check_graphs
+from headrace.sinks.base import Mark
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +63,10 @@ def examine(directory: Path) -> Iterator[Finding]:
     if results is not None:
         yield Finding("results", Status.FAIL, results, f"{mendable} moves the file out of the way")
     for problem in _problems_of_logs(place):
-        yield Finding("log", Status.FAIL, problem, f"{mendable} makes it a rejected record")
+        remedy = f"{mendable} makes it a rejected record"
+        if "were read" in problem:
+            remedy = "put the file back from a backup, or start again in a new directory"
+        yield Finding("log", Status.FAIL, problem, remedy)
     yield from checkpoint.examine(place.deployment)
 
 
@@ -135,10 +141,21 @@ def _of_graphs(place: Place) -> Iterator[Finding]:
 
 def _problem_of_results(place: Place) -> str | None:
     try:
-        check_results(place.results, latest(Layout(place.deployment)).marks.get(SINK))
+        check_results(place.results, _mark(place))
     except MachineError as error:
         return str(error).partition("; ")[0]
     return None
+
+
+def _mark(place: Place) -> Mark | None:
+    """Read the last mark of the results that the deployment has, as far as it can be read."""
+    layout = Layout(place.deployment)
+    try:
+        last = latest(layout)
+        marks = settled_marks(layout, last)
+    except MachineError:  # reported as damage of the deployment
+        return None
+    return (last.marks if marks is None else marks).get(SINK)
 
 
 def _results_set_aside(place: Place, aside: Path) -> Iterator[str]:
@@ -156,11 +173,27 @@ def _problems_of_logs(place: Place) -> Iterator[str]:
         problem = damaged_ids(folder)
         if problem is not None:
             yield problem
+        yield from _shortened(place, folder)
         for number, record in enumerate(damaged_records(folder)):
             if number == _MOST_SHOWN:
                 yield f"{folder} has more damaged records"
                 break
             yield record.text()
+
+
+def _shortened(place: Place, folder: Path) -> Iterator[str]:
+    """Name the segment of a log that has lost its end, if one has."""
+    read = {
+        piece.path: piece.stop
+        for piece in read_pieces(Layout(place.deployment).source_log).pieces
+        if Path(piece.path).parent == folder
+    }
+    newest = max(read, default=None)
+    if newest is not None:
+        path = Path(newest)
+        size = path.stat().st_size if path.exists() else 0
+        if size < read[newest]:
+            yield f"{path} has {size:,} bytes, and {read[newest]:,} were read"
 
 
 def _set_aside(path: Path, aside: Path) -> None:

@@ -135,8 +135,11 @@ class Retained:
         following = mark if isinstance(mark, int) else 1
         if self._was_there:
             _check_end(self._path, self._next, mark)
-        if following >= self._next:
+        if following == self._next:
+            return
+        if following > self._next:
             self._next = following
+            self._compact()  # ids of a file that was taken away are not used again
             return
         with self._guard:
             for name, kept in self._kept.items():
