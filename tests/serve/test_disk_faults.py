@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 from starlette.testclient import TestClient
 
+from headrace.doctor import Status
 from headrace.errors import HeadraceError, SettingError
 from headrace.serve import location_checks
 from headrace.serve.app import application
@@ -231,12 +232,12 @@ def test_damage_is_recovered_or_refused_by_name(
     problem = refusal(stopped.location)
     assert sorted(each.name for each in stopped.place.logs.iterdir()) == logs
     if problem is None:
-        assert not [each for each in findings if each.status is location_checks.Status.FAIL]
+        assert not [each for each in findings if each.status is Status.FAIL]
         check_equal(stopped, find)
         return
     assert path.name in problem or str(path.parent) in problem, problem
     assert any(remedy in problem for remedy in REMEDIES), problem
-    wrong = [each for each in findings if each.status is location_checks.Status.FAIL]
+    wrong = [each for each in findings if each.status is Status.FAIL]
     assert any(path.name in each.detail for each in wrong), findings
     assert any(each.remedy for each in wrong)
 

@@ -107,8 +107,8 @@ class Retained:
         self._file = self._opened()
 
     def _opened(self) -> AppendFile:
-        self._was_there = self._path.exists()
         found = read_results(self._path)
+        self._found = found if self._path.exists() else None
         for line in found.lines:
             self._take(_kept(json.loads(line), line))
         self._next = found.next_id
@@ -133,8 +133,9 @@ class Retained:
             DamagedError: the file has lost evaluations before the mark.
         """
         following = mark if isinstance(mark, int) else 1
-        if self._was_there:
-            _check_end(self._path, self._next, mark)
+        if self._found is not None:
+            self._found.check_end(self._path, mark)
+            self._found = None  # later marks are those of what was written since
         if following == self._next:
             return
         if following > self._next:
@@ -289,12 +290,23 @@ class ResultsFile:
     Attributes:
         lines: those with evaluations.
         length: how many bytes all lines have.
-        next_id: the id of the next evaluation.
+        next_id: the id of the next evaluation, as far as the lines tell.
+        is_numbered: whether the lines tell it surely; those of an older version do not.
     """
 
     lines: list[bytes]
     length: int
     next_id: int
+    is_numbered: bool = True
+
+    def check_end(self, path: Path, mark: Mark | None) -> None:
+        """Check that no evaluation before a mark is missing.
+
+        Raises:
+            DamagedError: one is.
+        """
+        if self.is_numbered and isinstance(mark, int) and mark > self.next_id:
+            raise DamagedError(f"{path} is damaged: evaluation {mark - 1} is missing; {_REMEDY}")
 
 
 def read_results(path: Path) -> ResultsFile:
@@ -309,9 +321,10 @@ def read_results(path: Path) -> ResultsFile:
         problem = f"{path} cannot be read ({error.strerror}); {_REMEDY}"
         raise DamagedError(problem) from error
     length = content.rfind(b"\n") + 1
-    lines, next_id = [], 1
+    lines, next_id, is_numbered = [], 1, True
     for number, line in enumerate(content[:length].split(b"\n")[:-1], 1):
         # An older version has written lines without checksums.
+        is_numbered = is_numbered and line[:1] != b"{"
         checksum, text = (None, line) if line[:1] == b"{" else (line[:_HEX], line[_HEX + 1 :])
         if checksum is not None and xxhash.xxh3_64_hexdigest(text).encode() != checksum:
             raise _damaged_line(path, number)
@@ -322,7 +335,7 @@ def read_results(path: Path) -> ResultsFile:
             raise _damaged_line(path, number) from None
         if _NEXT not in said:
             lines.append(text + b"\n")
-    return ResultsFile(lines, length, next_id)
+    return ResultsFile(lines, length, next_id, is_numbered)
 
 
 def _damaged_line(path: Path, number: int) -> DamagedError:
@@ -336,12 +349,7 @@ def check_results(path: Path, mark: Mark | None) -> None:
         DamagedError: a line is not what was written, or evaluations before the mark are missing.
     """
     if path.exists():
-        _check_end(path, read_results(path).next_id, mark)
-
-
-def _check_end(path: Path, next_id: int, mark: Mark | None) -> None:
-    if isinstance(mark, int) and mark > next_id:
-        raise DamagedError(f"{path} is damaged: evaluation {mark - 1} is missing; {_REMEDY}")
+        read_results(path).check_end(path, mark)
 
 
 def _checked(line: bytes) -> bytes:
