@@ -422,10 +422,8 @@ def doctor(
 ) -> None:
     """Say whether this machine, or a checkpoint, is ready, and what to do where it is not."""
     if checkpoint is not None:
-        from headrace.doctor.checkpoint import main as look  # noqa: PLC0415
-
         with failing():
-            raise typer.Exit(look(checkpoint, mend=repair))
+            raise typer.Exit(_checked_checkpoint(checkpoint, repair))
     if repair:
         fail(SettingError("--repair needs --checkpoint DIR"))
     if static_cache is not None:
@@ -438,6 +436,19 @@ def doctor(
     from headrace.doctor import main as examine  # noqa: PLC0415
 
     raise typer.Exit(examine(start_spark=spark))
+
+
+def _checked_checkpoint(directory: Path, repair: bool) -> int:
+    """Check a checkpoint, or all files of a server where it is one's directory."""
+    from headrace.serve.place import is_location  # noqa: PLC0415
+
+    if is_location(directory):
+        from headrace.serve.location_checks import main as check_location  # noqa: PLC0415
+
+        return check_location(directory, mend=repair)
+    from headrace.doctor.checkpoint import main as check_checkpoint  # noqa: PLC0415
+
+    return check_checkpoint(directory, mend=repair)
 
 
 _HELP: Final = frozenset({"-h", "--help"})

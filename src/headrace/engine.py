@@ -228,17 +228,26 @@ class Engine:
         Raises:
             SettingError: there is none of that name, or another one reads what it makes.
         """
-        if name not in self._queries:
-            near = nearest(name, self._queries)
-            hint = f"; did you mean '{near}'?" if near else ""
-            raise SettingError(f"there is no query '{name}'{hint}")
-        plan = self._plan(self._queries[name])
-        self._fitting.remove(plan, map(self._plan, self._queries.values()))
+        self.check_removable(name)
+        self._fitting.remove(self._plan(self._queries[name]))
         if self._runner is not None:
             self._take_in()
             self._runner.remove(name)
         self.entailing.remove(name)
         self._queries.pop(name).end()
+
+    def check_removable(self, name: str) -> None:
+        """Check that a query can be removed, and change nothing.
+
+        Raises:
+            SettingError: there is none of that name, or another one reads what it makes.
+        """
+        if name not in self._queries:
+            near = nearest(name, self._queries)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise SettingError(f"there is no query '{name}'{hint}")
+        plan = self._plan(self._queries[name])
+        self._fitting.check_removable(plan, map(self._plan, self._queries.values()))
 
     def _take_in(self) -> None:
         """Evaluate what has been pushed, if something has."""

@@ -9,6 +9,7 @@ HeadraceError
   SettingError           an option of a run or of a profile is wrong
   DataError              an element is wrong; it is rejected, the query goes on
   MachineError           this machine is not ready (Java, memory, a directory)
+    DamagedError           a file of ours is not what was written
   InternalError          we are wrong; please report it
 """
 
@@ -196,6 +197,10 @@ class DataError(HeadraceError):
 
 class MachineError(HeadraceError):
     """This machine is not ready; the message says what to install or change."""
+
+
+class DamagedError(MachineError):
+    """A file of ours is not what was written; the message names it and the remedy."""
 
 
 class OutputClosedError(HeadraceError):

@@ -95,17 +95,21 @@ class Fitting:
         if plan.stream is not None:
             self._makers[plan.stream.value] = plan.name
 
-    def remove(self, plan: Plan, others: Iterator[Plan]) -> None:
-        """Let a query go.
+    def check_removable(self, plan: Plan, others: Iterable[Plan]) -> None:
+        """Check that no query reads the stream that a query makes.
 
         Raises:
-            SettingError: another one reads what it makes.
+            SettingError: one does.
         """
+        if plan.stream is None:
+            return
+        reader = next((each.name for each in others if plan.stream in each.streams), None)
+        if reader is not None:
+            raise SettingError(f"'{reader}' reads what '{plan.name}' makes; remove that one first")
+
+    def remove(self, plan: Plan) -> None:
+        """Remove a query that is removable."""
         if plan.stream is not None:
-            reader = next((each.name for each in others if plan.stream in each.streams), None)
-            if reader is not None:
-                problem = f"'{reader}' reads what '{plan.name}' makes; remove that one first"
-                raise SettingError(problem)
             del self._makers[plan.stream.value]
         self._schemas.get(plan.schema, {}).pop(plan.name, None)
         for stream in plan.streams:

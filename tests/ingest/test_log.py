@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import MachineError, SettingError
 from headrace.ingest.log import RECENT, IngestLog, LogFull
-from headrace.ingest.records import Record
+from headrace.ingest.records import Record, is_damaged
 from tests.ingest.logs import lines_of, payloads
 
 NQ = "application/n-quads"
@@ -30,7 +30,9 @@ def test_a_record_is_a_line_that_says_all_of_it(tmp_path: Path) -> None:
     with IngestLog(tmp_path) as log:
         log.append([Record(1_500_000, NQ, b"a\nb", "1970-01-01T00:00:01Z", "x")])
     assert (tmp_path / "00000001.ndjson").read_bytes().count(b"\n") == 1
-    assert lines_of(tmp_path) == [
+    [said] = lines_of(tmp_path)
+    assert len(said.pop("xxh3")) == 16
+    assert [said] == [
         {
             "received": 1_500_000,
             "type": NQ,
@@ -216,7 +218,7 @@ def test_what_cannot_be_synced_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
     assert payloads(tmp_path) == []
 
 
-def test_nothing_follows_what_could_not_be_repaired(
+def test_what_could_not_be_cut_off_is_cut_off_before_more_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: object) -> None:
@@ -228,11 +230,13 @@ def test_nothing_follows_what_could_not_be_repaired(
         monkeypatch.setattr(os, "ftruncate", failing)
         with pytest.raises(MachineError, match="Input/output error"):
             log.append([record(b"b")])
-        monkeypatch.undo()
-        with pytest.raises(MachineError, match="open it again"):
+        with pytest.raises(MachineError, match="Input/output error"):
             log.append([record(b"c")])
-    with IngestLog(tmp_path) as log:  # the lock was let go
+        monkeypatch.undo()
         log.append([record(b"d")])
+    with IngestLog(tmp_path) as log:
+        log.append([record(b"e")])
+    assert payloads(tmp_path) == [b"a", b"d", b"e"]
 
 
 def test_there_is_one_writer(tmp_path: Path) -> None:
@@ -273,3 +277,55 @@ def test_threads_share_a_log(tmp_path: Path) -> None:
     for name in "abcd":
         own = [data for data in found if data.startswith(name.encode())]
         assert own == [f"{name}{number}".encode() for number in range(50)]
+
+
+def test_no_flipped_byte_of_a_record_is_believed() -> None:
+    line = Record(1_500_000, NQ, b"<x:a> <x:b> 'c' .", "1970-01-01T00:00:01Z", "x").line()
+    assert not is_damaged(line)
+    for place in range(len(line) - 1):
+        for flip in (1, 4, 0x20):
+            damaged = line[:place] + bytes([line[place] ^ flip]) + line[place + 1 :]
+            assert is_damaged(damaged), damaged
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"received":1,"type":"text/turtle","data":"","id":"0123456789abcdef"}\n',
+        b'{"received":1,"type":"text/turtle","data":"xxh3"}\n',
+    ],
+)
+def test_records_without_a_checksum_are_taken(line: bytes) -> None:
+    assert not is_damaged(line)
+
+
+def test_an_append_that_fails_is_followed_by_another_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with IngestLog(tmp_path) as log:
+        for data in (b"a", b"b"):
+            monkeypatch.setattr(os, "fsync", failing)
+            with pytest.raises(MachineError, match="Input/output error"):
+                log.append([record(b"lost")])
+            monkeypatch.undo()
+            log.append([record(data)])
+        # The first segment never had a record that was acknowledged.
+        assert log.segments == ("00000002.ndjson", "00000003.ndjson")
+    assert payloads(tmp_path) == [b"a", b"b"]
+
+
+def test_damaged_ids_are_refused_by_name(tmp_path: Path) -> None:
+    with IngestLog(tmp_path, segment=1) as log:
+        log.append([record(b"a", "1")])
+        log.append([record(b"b", "2")])
+        log.prune("00000001.ndjson")
+    ids = tmp_path / "recent-ids"
+    ids.write_bytes(ids.read_bytes().replace(b'"1"', b'"7"'))
+    with pytest.raises(MachineError, match=r"recent-ids is damaged.*delete it to go on"):
+        IngestLog(tmp_path)
+    ids.write_text('["1"]')  # of an older version
+    with IngestLog(tmp_path) as log:
+        assert log.recent_ids == ("1", "2")

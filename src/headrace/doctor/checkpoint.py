@@ -7,9 +7,7 @@ back: what was written of it is set aside, and the next run does the batch again
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +21,7 @@ from headrace.doctor import Finding, Status, is_ready, render
 from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
 from headrace.kernel.grid import NEVER
-from headrace.pipeline.deployment import LOCK, read_identity
+from headrace.pipeline.deployment import is_in_use, read_identity
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import (
     NOTHING,
@@ -45,7 +43,7 @@ from headrace.pipeline.sparklog import (
     records,
     spark_problems,
 )
-from headrace.pipeline.tables import IDENTITY, damaged, read_tables
+from headrace.pipeline.tables import IDENTITY, read_tables
 from headrace.rdf.times import iso_text
 from headrace.sinks.base import Mark
 
@@ -111,7 +109,7 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield identity
     if identity.status is Status.FAIL:
         return
-    if _is_in_use(layout):
+    if is_in_use(layout):
         yield Finding(
             "in use", Status.WARN, "a run is at work here", "look again when it has ended"
         )
@@ -133,6 +131,7 @@ def examine(directory: Path) -> Iterator[Finding]:
         yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
     known = states[0].manifest
     if known is not None:
+        yield from _of_log(layout, known.pieces)
         yield from (_of_stream(iri, each) for iri, each in known.streams.items())
         yield from (_of_query(name, each) for name, each in known.queries.items())
     yield from _of_spark(layout, states[0])
@@ -148,7 +147,7 @@ def repair(directory: Path) -> str:
     identity = _identity(layout)
     if identity.status is Status.FAIL:
         raise SettingError(f"{identity.detail}; {identity.remedy}")
-    if _is_in_use(layout):
+    if is_in_use(layout):
         raise SettingError(f"{directory} is in use by a run; stop it first")
     states = _states(layout)
     unsettled = _unsettled(layout)
@@ -211,20 +210,6 @@ def _identity(layout: Layout) -> Finding:
         return Finding("identity", Status.FAIL, _problem(error), ANEW)
     detail = f"deployment {found.id}, made by Headrace {found.version}"
     return Finding("identity", Status.OK, detail)
-
-
-def _is_in_use(layout: Layout) -> bool:
-    path = layout.directory / LOCK
-    if not path.exists():
-        return False
-    lock = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
 
 
 def _states(layout: Layout) -> list[State]:
@@ -301,10 +286,7 @@ def _problem(error: HeadraceError) -> str:
 
 
 def _check_log(layout: Layout, committed: int) -> None:
-    found, _ = read_pieces(layout.source_log)
-    if len(found) < committed:
-        problem = f"it has {len(found)} pieces, and {committed} were read"
-        raise damaged(layout.source_log, problem)
+    read_pieces(layout.source_log).check(layout.source_log, committed)
 
 
 def _check_source(pane: Pane) -> None:
@@ -343,6 +325,17 @@ def _of_last(states: Sequence[State]) -> Finding:
             "batches", Status.OK, f"batch {last.batch} was the last: the input has ended"
         )
     return Finding("batches", Status.OK, f"batch {last.batch} is the last: a run goes on after it")
+
+
+def _of_log(layout: Layout, committed: int) -> Iterator[Finding]:
+    """Report a damaged end of the source log that no batch has relied on."""
+    try:
+        found = read_pieces(layout.source_log)
+    except MachineError:  # reported as damage of the last batch
+        return
+    if found.damage is not None and len(found.pieces) >= committed:
+        detail = f"{_problem(found.damage)}; the next run cuts it there and looks for more again"
+        yield Finding("source log", Status.OK, detail)
 
 
 def _of_stream(iri: str, state: StreamState) -> Finding:

@@ -23,9 +23,16 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
-from headrace.durable import locked, sync_directory
-from headrace.errors import MachineError
-from headrace.ingest.records import Record, id_of_line, record_of_line
+from headrace.durable import AppendFile, locked, sync_directory
+from headrace.errors import DamagedError, MachineError
+from headrace.ingest.records import (
+    Record,
+    id_of_line,
+    is_damaged,
+    is_record,
+    record_of_line,
+    sealed_line,
+)
 
 SEGMENT: Final = 64 << 20
 """So many bytes make a segment full."""
@@ -35,7 +42,7 @@ RECENT: Final = 20_000
 
 _SUFFIX: Final = ".ndjson"
 _DIGITS: Final = 8
-_IDS: Final = "recent-ids"
+IDS: Final = "recent-ids"
 _LOCK: Final = "lock"
 
 
@@ -65,6 +72,7 @@ class IngestLog:
         self._quota = quota
         self._guard = Lock()
         self._closed = False
+        self._has_failed = False
         with self._failing("open"):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.chmod(0o700)
@@ -85,17 +93,14 @@ class IngestLog:
 
     def _open(self) -> None:
         found = self._paths()
-        self._path = found[-1] if found else self._numbered(1)
-        self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        path = found[-1] if found else self._numbered(1)
+        self._file = AppendFile(path, _end_of_lines(path) if found else 0)
         try:
-            self._end = _end_of_lines(self._path)
-            os.ftruncate(self._file, self._end)
-            os.fsync(self._file)
             sync_directory(self.directory)
             self._size = sum(path.stat().st_size for path in self._paths())
             self._ids = deque(self._read_ids(), RECENT)
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
 
     def __enter__(self) -> Self:
@@ -115,7 +120,7 @@ class IngestLog:
         """Let others write to it."""
         with self._guard:
             if not self._closed:
-                os.close(self._file)
+                self._file.close()
                 os.close(self._lock)
                 self._closed = True
 
@@ -164,10 +169,16 @@ class IngestLog:
         with self._guard:
             self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
-                if self._end >= self._segment:
+                if self._file.length >= self._segment or self._has_failed:
                     self._begin_segment()
-                self._write(text)
-            self._end += len(text)
+                    self._has_failed = False
+                try:
+                    self._file.append(text)
+                except OSError:
+                    # A reader may have seen lines before they were cut off, so nothing may take
+                    # their place in this segment.
+                    self._has_failed = True
+                    raise
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
         return lines
@@ -182,36 +193,17 @@ class IngestLog:
             )
 
     def _begin_segment(self) -> None:
-        path = self._numbered(int(self._path.stem) + 1)
-        # One that a failure has left behind is empty, and is taken.
-        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        self._file.repair()
+        segment = AppendFile(self._numbered(int(self._file.path.stem) + 1), 0)
         try:
             sync_directory(self.directory)
         except OSError:
-            os.close(file)
+            segment.close()
             raise
-        os.close(self._file)
-        self._path, self._file, self._end = path, file, 0
-
-    def _write(self, text: bytes) -> None:
-        try:
-            rest = memoryview(text)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
-        except OSError:
-            self._undo()
-            raise
-
-    def _undo(self) -> None:
-        """Cut off what was written in part: the sender has not been told, and may repeat it."""
-        try:
-            os.ftruncate(self._file, self._end)
-        except OSError:
-            # The next opening repairs it; until then nothing may come after what is broken.
-            os.close(self._file)
-            os.close(self._lock)
-            self._closed = True
+        self._file.close()
+        if not self._file.length:  # nothing but what has failed was ever in it
+            self._file.path.unlink(missing_ok=True)
+        self._file = segment
 
     def prune(self, through: str) -> None:
         """Delete the segments up to one, by name; the last one stays, for it is being written.
@@ -230,35 +222,22 @@ class IngestLog:
             sync_directory(self.directory)
 
     def _keep_ids(self) -> None:
-        written = self.directory / f"{_IDS}.new"
+        written = self.directory / f"{IDS}.new"
         file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8") as kept:
-            json.dump(list(self._ids), kept)
+        with os.fdopen(file, "wb") as kept:
+            kept.write(sealed_line({"ids": list(self._ids)}))
             kept.flush()
             os.fsync(kept.fileno())
-        written.replace(self.directory / _IDS)
+        written.replace(self.directory / IDS)
 
     def _read_ids(self) -> Iterable[str]:
         lines = (line for path in reversed(self._paths()) for line in _lines_backwards(path))
         newest = [found for line in islice(lines, RECENT) if (found := id_of_line(line))]
         # Those of segments that were not deleted yet are known on both sides.
-        return dict.fromkeys([*self._kept_ids(), *reversed(newest)])
-
-    def _kept_ids(self) -> list[str]:
-        kept = self.directory / _IDS
-        try:
-            return [str(each) for each in json.loads(kept.read_bytes())]
-        except FileNotFoundError:
-            return []
-        except ValueError:
-            raise MachineError(
-                f"{kept} is damaged; without it the log can be opened, "
-                "but messages that a broker repeats may be taken twice"
-            ) from None
+        return dict.fromkeys([*kept_ids(self.directory / IDS), *reversed(newest)])
 
     def _paths(self) -> list[Path]:
-        named = self.directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}")
-        return sorted(named)
+        return segments_of(self.directory)
 
     def _numbered(self, number: int) -> Path:
         return self.directory / f"{number:0{_DIGITS}}{_SUFFIX}"
@@ -272,10 +251,60 @@ class IngestLog:
             raise MachineError(problem) from error
 
 
+def segments_of(directory: Path) -> list[Path]:
+    """The segments of a log, oldest first."""
+    return sorted(directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}"))
+
+
+def kept_ids(path: Path) -> list[str]:
+    """Read the ids of records whose segments are deleted.
+
+    Raises:
+        DamagedError: the file is not what was written.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    try:
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    if found is None or (is_damaged(content) and isinstance(found, dict)):
+        raise DamagedError(
+            f"{path} is damaged: it has the ids of the last pushes; delete it to go on, and "
+            "a push that its sender repeats may then be taken twice"
+        )
+    # An older version has written a plain list.
+    return [str(each) for each in (found["ids"] if isinstance(found, dict) else found)]
+
+
 def is_segment(path: Path) -> bool:
     """Whether a file is a segment of a log, which somebody may be writing to."""
     numbered = len(path.stem) == _DIGITS and path.stem.isdecimal() and path.suffix == _SUFFIX
     return numbered and (path.parent / _LOCK).exists()
+
+
+def check_segment(path: Path, content: bytes, start: int) -> None:
+    """Check that whole lines of a segment are what was written.
+
+    Args:
+        path: the segment.
+        content: the lines.
+        start: where they begin in it.
+
+    Raises:
+        DamagedError: a line is not.
+    """
+    place = start
+    for line in content.splitlines(keepends=True):
+        if is_damaged(line):
+            raise DamagedError(
+                f"{path} is damaged: the record at byte {place} is not what was written; put the "
+                "file back from a backup, or stop the run and let `headrace doctor --checkpoint "
+                "DIR --repair` replace that record by a rejected one"
+            )
+        place += len(line)
 
 
 def sync_segment(path: Path) -> None:
@@ -296,9 +325,16 @@ def sync_segment(path: Path) -> None:
 
 
 def _end_of_lines(path: Path) -> int:
-    """Where the last whole line of a file ends."""
+    """Return where the last whole line of a file ends.
+
+    Raises:
+        DamagedError: a whole record follows, and another byte is in place of its line end.
+    """
     with _mapped(path) as content:
-        return content.rfind(b"\n") + 1
+        end = content.rfind(b"\n") + 1
+        if is_record(content[end:-1]):
+            check_segment(path, content[end:], end)
+        return end
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from dataclasses import dataclass
@@ -119,3 +120,18 @@ def _locked(layout: Layout) -> int:
         layout.directory / LOCK,
         f"{layout.directory} is in use by another run; wait for it, or choose another directory",
     )
+
+
+def is_in_use(layout: Layout) -> bool:
+    """Whether a run has a deployment open."""
+    path = layout.directory / LOCK
+    if not path.exists():
+        return False
+    lock = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False

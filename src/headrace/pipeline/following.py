@@ -31,7 +31,11 @@ class LogFollower:
         if first < self._count:
             self._begin()
         found = []
-        with self._path.open("rb") as log:
+        try:
+            log = self._path.open("rb")
+        except OSError as error:
+            raise damaged(self._path, f"it cannot be read ({error.strerror})") from error
+        with log:
             log.seek(self._place)
             while self._count < stop:
                 line = log.readline()

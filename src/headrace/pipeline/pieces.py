@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from headrace.errors import DataError
-from headrace.ingest.log import is_segment, sync_segment
+from headrace.durable import AppendFile
+from headrace.errors import DamagedError, DataError, MachineError
+from headrace.ingest.log import check_segment, is_segment, sync_segment
 from headrace.ingest.rate import parse_rate, rate_text
 from headrace.pipeline.cutting import new_pieces
 from headrace.pipeline.faults import reach
 from headrace.pipeline.records import sealed, unsealed
-from headrace.pipeline.tables import damaged, private, unwritable
+from headrace.pipeline.tables import damaged, unwritable
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
 
@@ -61,6 +62,7 @@ class Piece:
 
         Raises:
             DataError: the file has become shorter since the piece was found, or is gone.
+            DamagedError: it is an ingest log, and a record is not what was written.
         """
         if self.is_generated:
             spec = parse_rate(self.path)
@@ -80,6 +82,8 @@ class Piece:
             raise DataError(f"cannot be read: {error.strerror}", self.path) from None
         if len(found) < self.stop - self.start:
             raise DataError("is shorter than when it was found", self.path)
+        if is_segment(Path(self.path)):
+            check_segment(Path(self.path), found, self.start)
         return found
 
 
@@ -89,30 +93,62 @@ def _is_whole(path: Path) -> bool:
     return compressed or format_of_path(path) not in (Format.TIMED_N_QUADS, Format.NDJSON)
 
 
-def read_pieces(path: Path) -> tuple[list[Piece], int]:
-    """The pieces that a log has, and how many of its bytes say so; the rest is half a line.
+@dataclass(frozen=True, slots=True)
+class LoggedPieces:
+    """The good prefix of a source log.
+
+    Attributes:
+        pieces: those of its good lines.
+        length: how many bytes these lines have.
+        damage: the error of the first line after them; none if there is only part of a line.
+    """
+
+    pieces: list[Piece]
+    length: int
+    damage: MachineError | None = None
+
+    def check(self, path: Path, committed: int) -> None:
+        """Check that the log has all pieces that were read for good.
+
+        Raises:
+            MachineError: it has fewer.
+        """
+        found = len(self.pieces)
+        if found < committed:
+            problem = f"it has {found} pieces, and {committed} were read"
+            raise self.damage or damaged(path, problem)
+
+
+def read_pieces(path: Path) -> LoggedPieces:
+    """Read the good prefix of a source log; nothing that follows it was ever relied on.
 
     Raises:
-        MachineError: a line is not what was written.
+        MachineError: the file cannot be read, or another version has written it.
     """
     pieces: list[Piece] = []
-    whole = 0
-    *lines, _ = (path.read_bytes() if path.exists() else b"").split(b"\n")
+    length = 0
+    try:
+        *lines, _ = (path.read_bytes() if path.exists() else b"").split(b"\n")
+    except OSError as error:
+        raise damaged(path, f"it cannot be read ({error.strerror})") from error
     for line in lines:
         place = f"line {len(pieces) + 1}"
-        piece = Piece(**unsealed(line, path, place))
-        if piece.ordinal != len(pieces):
-            raise damaged(path, f"{place} is not piece {len(pieces)}")
+        try:
+            piece = Piece(**unsealed(line, path, place))
+            if piece.ordinal != len(pieces):
+                raise damaged(path, f"{place} is not piece {len(pieces)}")
+        except DamagedError as error:
+            return LoggedPieces(pieces, length, error)
         pieces.append(piece)
-        whole += len(line) + 1
-    return pieces, whole
+        length += len(line) + 1
+    return LoggedPieces(pieces, length)
 
 
 class SourceLog:
     """The pieces in the order in which they were found, on disk before anyone is told."""
 
     def __init__(self, path: Path, committed: int = 0) -> None:
-        """Read what was found before; a line that was cut short by a crash was told to nobody.
+        """Read what was found before, and cut what a crash or a failed write has left after it.
 
         Args:
             path: the log.
@@ -127,16 +163,25 @@ class SourceLog:
         self._known: dict[tuple[str, str], Piece] = {}
         self._files: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
+        self._length = 0
         self._read(committed)
 
     def _read(self, committed: int) -> None:
-        found, whole = read_pieces(self.path)
-        if len(found) < committed:
-            raise damaged(self.path, f"it has {len(found)} pieces, and {committed} were read")
-        for piece in found:
+        found = read_pieces(self.path)
+        found.check(self.path, committed)
+        for piece in found.pieces:
             self._take(piece)
-        if self.path.exists() and whole < self.path.stat().st_size:
-            os.truncate(self.path, whole)
+        self._length = found.length
+        if self.path.exists() and self.path.stat().st_size > self._length:
+            self._append(b"")  # cuts what stands after the good prefix
+
+    def _append(self, lines: bytes) -> None:
+        try:
+            with closing(AppendFile(self.path, self._length)) as file:
+                file.append(lines)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        self._length += len(lines)
 
     def _take(self, piece: Piece) -> None:
         self.pieces.append(piece)
@@ -179,13 +224,7 @@ class SourceLog:
         if not numbered:
             return
         reach("source-log")
-        try:
-            with private(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as log:
-                log.writelines(sealed(piece) + b"\n" for piece in numbered)
-                log.flush()
-                os.fsync(log.fileno())
-        except OSError as error:
-            raise unwritable(self.path, error) from error
+        self._append(b"".join(sealed(piece) + b"\n" for piece in numbered))
         reach("source-logged")
         for piece in numbered:
             self._take(piece)
@@ -196,9 +235,14 @@ class SourceLog:
             known = self.last_of(stream, str(path))
             state = path.stat()
             start = 0 if known is None else known.stop
+            if state.st_size < start and is_segment(path) and path != files[-1]:
+                continue  # a failed append was cut off: its sender knows that it failed
             if state.st_size < start:
                 problem = f"is shorter than before ({state.st_size:,} < {start:,} bytes)"
-                raise DataError(f"{problem}; what was read of it cannot be read again", str(path))
+                remedy = "put the file back from a backup, or start again in a new directory"
+                raise DataError(
+                    f"{problem}, and what was read of it cannot be read again: {remedy}", str(path)
+                )
             file = number if known is None else known.file
             modified = state.st_mtime_ns // 1000
             seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from headrace.errors import InternalError, MachineError
+from headrace.errors import DamagedError, InternalError, MachineError
 
 IDENTITY: Final = "deployment.json"
 """The file by which the directory of a deployment is known."""
@@ -64,10 +64,10 @@ def unwritable(path: Path, error: OSError) -> MachineError:
     )
 
 
-def damaged(path: Path, problem: str) -> MachineError:
+def damaged(path: Path, problem: str) -> DamagedError:
     """A file of a deployment is not what was written, and what to do."""
     kept = next((each for each in path.parents if (each / IDENTITY).exists()), path.parent)
-    return MachineError(
+    return DamagedError(
         f"{path} is damaged: {problem}; `headrace doctor --checkpoint {kept}` says what can be done"
     )
 

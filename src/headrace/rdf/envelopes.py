@@ -96,6 +96,8 @@ class _Lines:
         if not text.strip(_BLANK):
             return
         members = _object(text, limits)
+        if "received" in members:
+            members.pop(_CHECKSUM, None)
         if members.keys() == _LOST:
             raise DataError(str(members["problem"]))
         scope = within(self.outer.scope, str(self.outer.first_byte + start))
@@ -168,7 +170,9 @@ _ENVELOPE: Final = frozenset({"time", "data", "base64"})
 _NOTES: Final = {"query", "notes"}
 """The members of a line with notes, which says nothing about the data."""
 _LOST: Final = frozenset({"received", "data", "problem"})
-"""The key of the problem of a message that a log could not keep."""
+"""The keys of a message that a log could not keep, and of its problem."""
+_CHECKSUM: Final = "xxh3"
+"""The key of the checksum of a record of an ingest log, which is checked where it is read."""
 _KNOWN: Final = _ENVELOPE | {"type", "received", "id"}
 """What most envelopes have, so that there is nothing to be looked for in them."""
 

@@ -1,18 +1,23 @@
-"""Which streams and queries there are: on disk before anyone is told, whole at any moment."""
+"""The catalogue of a server: its streams and queries, durable before a change is confirmed."""
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from headrace.durable import sync_directory
+from headrace.errors import DamagedError, MachineError
 from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.tables import private, unwritable
 
+LOGGER: Final = logging.getLogger("headrace.serve")
+LOGS: Final = "streams"
+"""The folder with the logs of streams, beside the catalogue."""
 ARRIVAL: Final = "arrival"
 SAID: Final = "said"
 
@@ -71,22 +76,52 @@ class QueryEntry:
     demo: str | None = None
 
 
-class Catalogue:
-    """The streams and queries of a server, kept in one file."""
+@dataclass(frozen=True, slots=True)
+class CatalogueRecord:
+    """A catalogue as it is written.
 
-    def __init__(self, path: Path) -> None:
-        """Read what there is.
+    Attributes:
+        streams: those that there are.
+        queries: those that there are.
+        generation: how often a catalogue was written before.
+        removed: the folders of logs that are to be deleted.
+    """
+
+    streams: tuple[StreamEntry, ...] = ()
+    queries: tuple[QueryEntry, ...] = ()
+    generation: int = 0
+    removed: tuple[str, ...] = ()
+
+
+class Catalogue:
+    """The streams and queries of a server, in a file and a copy of it.
+
+    The copy is written after the file. So a catalogue that is older than its copy is not the one
+    that was written last, and a lost one can be put back.
+    """
+
+    def __init__(self, path: Path, copy: Path) -> None:
+        """Read a file that was checked, and bring its copy up to date.
+
+        Args:
+            path: the file.
+            copy: its copy.
 
         Raises:
-            MachineError: it is not what was written.
+            MachineError: the file is damaged.
         """
         self.path = path
-        self.streams: dict[str, StreamEntry] = {}
-        self.queries: dict[str, QueryEntry] = {}
-        if path.exists():
-            found: dict[str, Any] = unsealed(path.read_bytes(), path)
-            self.streams = {each["name"]: StreamEntry(**each) for each in found["streams"]}
-            self.queries = {each["name"]: QueryEntry(**each) for each in found["queries"]}
+        self._copy = copy
+        found = read_catalogue(path)
+        self._set(found or CatalogueRecord())
+        if found is not None and _readable(copy) != found:
+            replace_file(copy, sealed(found))
+
+    def _set(self, record: CatalogueRecord) -> None:
+        self.generation = record.generation
+        self.removed = record.removed
+        self.streams = {each.name: each for each in record.streams}
+        self.queries = {each.name: each for each in record.queries}
 
     def stream_of(self, iri: str) -> StreamEntry | None:
         """The stream of an IRI."""
@@ -97,9 +132,10 @@ class Catalogue:
         self._save({**self.streams, entry.name: entry}, self.queries)
 
     def drop_stream(self, name: str) -> None:
-        """Remove a stream, durably."""
+        """Remove a stream, durably; its log may be deleted after that."""
         others = {key: each for key, each in self.streams.items() if key != name}
-        self._save(others, self.queries)
+        gone = self.streams[name].folder
+        self._save(others, self.queries, (*self.removed, gone))
 
     def put_query(self, entry: QueryEntry) -> None:
         """Add a query, or change it, durably."""
@@ -110,10 +146,98 @@ class Catalogue:
         others = {key: each for key, each in self.queries.items() if key != name}
         self._save(self.streams, others)
 
-    def _save(self, streams: Mapping[str, StreamEntry], queries: Mapping[str, QueryEntry]) -> None:
-        record = {"streams": list(streams.values()), "queries": list(queries.values())}
+    def _save(
+        self,
+        streams: Mapping[str, StreamEntry],
+        queries: Mapping[str, QueryEntry],
+        removed: Sequence[str] | None = None,
+    ) -> None:
+        logs = self.path.parent / LOGS
+        left = [each for each in self.removed if (logs / each).exists()]
+        record = CatalogueRecord(
+            tuple(streams.values()),
+            tuple(queries.values()),
+            self.generation + 1,
+            tuple(left if removed is None else removed),
+        )
         replace_file(self.path, sealed(record))
-        self.streams, self.queries = dict(streams), dict(queries)
+        self._set(record)
+        try:
+            replace_file(self._copy, sealed(record))
+        except MachineError as error:  # what counts is written; the next change writes both
+            LOGGER.warning("the copy of the catalogue is old: %s", error)
+
+
+def read_catalogue(path: Path) -> CatalogueRecord | None:
+    """Read a catalogue, if there is one.
+
+    Raises:
+        MachineError: it is not what was written.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problem = f"{path} cannot be read ({error.strerror}): {remedy_of(path)}"
+        raise DamagedError(problem) from error
+    try:
+        found = unsealed(content, path)
+    except DamagedError:
+        problem = f"{path} is damaged: its checksum is wrong; {remedy_of(path)}"
+        raise DamagedError(problem) from None
+    return CatalogueRecord(
+        tuple(StreamEntry(**each) for each in found["streams"]),
+        tuple(QueryEntry(**each) for each in found["queries"]),
+        found.get("generation", 0),
+        tuple(found.get("removed", ())),
+    )
+
+
+def checked_catalogue(path: Path, copy: Path, *, is_new: bool) -> CatalogueRecord:
+    """Read a catalogue that is as new as its copy; an empty one where nothing was ever written.
+
+    Args:
+        path: the file.
+        copy: its copy.
+        is_new: whether there is nothing that a catalogue would be missed for.
+
+    Raises:
+        MachineError: the file is damaged, missing or older than its copy.
+    """
+    found, kept = read_catalogue(path), _readable(copy)
+    if found is None:
+        if kept is not None or not is_new:
+            raise DamagedError(_misses(path, kept))
+        return CatalogueRecord()
+    if kept is not None and kept.generation > found.generation:
+        raise DamagedError(
+            f"{path} is older than its copy {copy.name}: {remedy_of(path)}; to go on with the "
+            "older one, delete the copy"
+        )
+    return found
+
+
+def _readable(copy: Path) -> CatalogueRecord | None:
+    """Read a copy, if it can be read: it only helps where the file itself is lost."""
+    try:
+        return read_catalogue(copy)
+    except DamagedError:
+        return None
+
+
+def _misses(path: Path, copy: CatalogueRecord | None) -> str:
+    if copy is None:
+        return (
+            f"{path} is missing, and this directory has streams or results: put the file back "
+            "from a backup, or start in an empty directory"
+        )
+    return f"{path} is missing: {remedy_of(path)}"
+
+
+def remedy_of(path: Path) -> str:
+    """What to do for a lost catalogue."""
+    return f"`headrace doctor --checkpoint {path.parent} --repair` puts its copy back"
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -8,14 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from headrace.deploying import setup_of
 from headrace.dialects import Parsed, parse
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, MachineError, SettingError
+from headrace.errors import HeadraceError, MachineError
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import Deployment, open_deployment
@@ -29,8 +28,9 @@ from headrace.pipeline.results import Told
 from headrace.pipeline.streams import LOG, Declared, Sources
 from headrace.serve.alerted import Alerted
 from headrace.serve.arriving import rule_of
-from headrace.serve.catalogue import Catalogue, QueryEntry, StreamEntry
-from headrace.serve.retained import Retained, Spoken
+from headrace.serve.catalogue import QueryEntry
+from headrace.serve.place import Place
+from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
 from headrace.stream import present
 
@@ -47,54 +47,6 @@ Needed: TypeAlias = Callable[[Path], bool]
 """Whether a file of the log of a stream may still be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server keeps things."""
-
-    location: Path
-
-    @property
-    def deployment(self) -> Path:
-        """The deployment: commits, panes, memory."""
-        return self.location / "deployment"
-
-    @property
-    def catalogue(self) -> Path:
-        """Which streams and queries there are."""
-        return self.location / "catalogue.json"
-
-    @property
-    def results(self) -> Path:
-        """The last evaluations of queries."""
-        return self.location / "results.ndjson"
-
-    @property
-    def logs(self) -> Path:
-        """What was pushed, a folder for each stream."""
-        return self.location / "streams"
-
-    @property
-    def static(self) -> Path:
-        """Static graphs that were written through the server."""
-        return self.location / "static"
-
-    def log_of(self, entry: StreamEntry) -> Path:
-        """The log of a stream."""
-        return self.logs / entry.folder
-
-    def make(self) -> None:
-        """Make the directories, for the owner's eyes only.
-
-        Raises:
-            SettingError: it cannot be done.
-        """
-        for each in (self.location, self.logs, self.static):
-            try:
-                each.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError as error:
-                raise SettingError(f"cannot use {each}: {error.strerror}") from None
-
-
 class Deployed:
     """Runs the queries of a catalogue over the logs of its streams."""
 
@@ -102,7 +54,6 @@ class Deployed:
         self,
         settings: Settings,
         place: Place,
-        catalogue: Catalogue,
         prune: Callable[[Needed], None],
     ) -> None:
         """Make ready.
@@ -110,7 +61,6 @@ class Deployed:
         Args:
             settings: what the server was told.
             place: where things are kept.
-            catalogue: what to run.
             prune: told after each batch how to ask which files of logs may still be read.
 
         Raises:
@@ -118,14 +68,19 @@ class Deployed:
         """
         self.settings = settings
         self.place = place
-        self.catalogue = catalogue
         self.figures = Figures()
         self.problem: str | None = STARTING
         self.began = time.monotonic()
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
         self._prune = prune
+        # The lock of the deployment keeps other servers out of everything else too.
         self._deployment: Deployment = open_deployment(place.deployment)
+        try:
+            self.catalogue = place.open_catalogue()
+        except BaseException:
+            self._deployment.close()
+            raise
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._guard = threading.Lock()
         self._wake = threading.Event()
@@ -211,6 +166,15 @@ class Deployed:
         self.parsed[entry.name] = parsed
         self.spoken[entry.name] = Spoken(parsed.query.form, str(parsed.query.semantics.emit))
         self._note_readers()
+
+    def check_removable(self, name: str) -> None:
+        """Check that a query can be unregistered, and change nothing.
+
+        Raises:
+            SettingError: another one reads what it makes.
+        """
+        if name not in self.broken:
+            self.engine.check_removable(name)
 
     def unregister(self, name: str) -> None:
         """Let a query go.
@@ -307,7 +271,7 @@ class Deployed:
             plans,
             sources,
             engine.refreshing(),
-            sinks={"server": self.retained},
+            sinks={SINK: self.retained},
             clock=present,
             live=True,
             tables=engine.entailing.tables(),

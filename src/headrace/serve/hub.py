@@ -17,9 +17,10 @@ from headrace.errors import HeadraceError, SettingError
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
-from headrace.serve.catalogue import ARRIVAL, Catalogue, QueryEntry, StreamEntry
-from headrace.serve.deployed import Deployed, Needed, Place
+from headrace.serve.catalogue import ARRIVAL, QueryEntry, StreamEntry
+from headrace.serve.deployed import Deployed, Needed
 from headrace.serve.following import Following
+from headrace.serve.place import Place
 from headrace.serve.problems import Problem, busy
 from headrace.serve.pushing import Inlet
 from headrace.serve.retained import Retained
@@ -51,7 +52,7 @@ class Hub:
         self.inlets: dict[str, Inlet] = {}
         self.answered: Counter[int] = Counter()
         # Who has the deployment has all of it: another server at the same place ends here.
-        self.deployed = Deployed(settings, self.place, Catalogue(self.place.catalogue), self._prune)
+        self.deployed = Deployed(settings, self.place, self._prune)
         self.catalogue = self.deployed.catalogue
         self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
         self.deployed.engine.static.add(self.static.all_quads())
@@ -68,14 +69,6 @@ class Hub:
         self._writers = ThreadPoolExecutor(_WRITERS, "log")
         self._changing = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None
-        self._sweep_logs()
-
-    def _sweep_logs(self) -> None:
-        """Delete logs of streams that are not there any more."""
-        used = {each.folder for each in self.catalogue.streams.values()}
-        for folder in self.place.logs.iterdir():
-            if folder.name not in used:
-                shutil.rmtree(folder, ignore_errors=True)
 
     async def open(self) -> None:
         """Begin to work."""
@@ -264,16 +257,17 @@ class Hub:
             if len(self.catalogue.queries) >= self.limits.queries:
                 raise busy(f"there are {self.limits.queries:,} queries already", 60, 429)
 
-            def command() -> None:
-                self.deployed.register(entry)
-                try:
-                    self.catalogue.put_query(entry)
-                except HeadraceError:
-                    self.deployed.unregister(entry.name)
-                    raise
-
-            await self._changed(command)
+            await self._changed(lambda: self._register(entry))
             return entry
+
+    def _register(self, entry: QueryEntry) -> None:
+        """Register a query and save it; if it cannot be saved, it is not registered."""
+        self.deployed.register(entry)
+        try:
+            self.catalogue.put_query(entry)
+        except HeadraceError:
+            self.deployed.unregister(entry.name)
+            raise
 
     async def remove(self, name: str) -> None:
         """Remove a query and its results.
@@ -286,8 +280,10 @@ class Hub:
 
             def command() -> None:
                 if not entry.paused:
+                    self.deployed.check_removable(name)
+                self.catalogue.drop_query(name)  # fails before anything has changed
+                if not entry.paused:
                     self.deployed.unregister(name)
-                self.catalogue.drop_query(name)
                 self.deployed.parsed.pop(name, None)
                 self.retained.forget(name)
 
@@ -307,8 +303,9 @@ class Hub:
             paused = replace(entry, paused=True)
 
             def command() -> None:
+                self.deployed.check_removable(name)
+                self.catalogue.put_query(paused)  # fails before anything has changed
                 self.deployed.unregister(name)
-                self.catalogue.put_query(paused)
 
             await self._changed(command, 409)
             self.following.end(name, "paused")
@@ -326,11 +323,7 @@ class Hub:
                 return entry
             resumed = replace(entry, paused=False)
 
-            def command() -> None:
-                self.deployed.register(resumed)
-                self.catalogue.put_query(resumed)
-
-            await self._changed(command)
+            await self._changed(lambda: self._register(resumed))
             self.following.end(name, "paused")
             return resumed
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from headrace.ingest.log import RECENT, IngestLog, LogFull
+from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format
 from headrace.serve.arriving import Arrived, rule_of
@@ -54,7 +54,10 @@ class Inlet:
         self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes)
         self.quota = limits.log_bytes
         self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
-        self.recent.recall([folder / name for name in self.log.segments[-2:]])
+        newest = [folder / name for name in self.log.segments[-2:]]
+        for path in newest:
+            check_segment(path, path.read_bytes(), 0)
+        self.recent.recall(newest)
         self._threads = threads
         self._keys: dict[str, None] = dict.fromkeys(self.log.recent_ids)
         self._coming: dict[str, asyncio.Future[None]] = {}

@@ -7,7 +7,6 @@ sink is the next id: after a crash, whatever has a greater id is cut off and com
 from __future__ import annotations
 
 import json
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +14,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
+import xxhash
+
 from headrace.algebra.query import Construct, Describe, Form, Select
-from headrace.durable import sync_directory
-from headrace.errors import MachineError
+from headrace.durable import AppendFile
+from headrace.errors import DamagedError, MachineError
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.reports import Report
 from headrace.pipeline.tables import unwritable
 from headrace.rdf.terms import Quad, Term
 from headrace.results.evaluations import Evaluation
 from headrace.results.json_format import term_to_json
+from headrace.serve.catalogue import replace_file
 from headrace.serve.limits import Limits
 from headrace.sinks.base import Mark
 
@@ -102,24 +104,21 @@ class Retained:
         self._numbers: dict[str, int] = {}
         self._dropped: dict[str, int] = {}
         self._next = 1
-        self._written = 0
         self._file = self._opened()
 
-    def _opened(self) -> int:
-        try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            content = self._path.read_bytes()
-        except OSError as error:
-            raise unwritable(self._path, error) from error
-        whole = content.rfind(b"\n") + 1
-        for line in content[:whole].splitlines(keepends=True):
-            self._take(_kept(_read(line, self._path), line))
+    def _opened(self) -> AppendFile:
+        found = read_results(self._path)
+        self._found = found if self._path.exists() else None
+        for line in found.lines:
+            self._take(_kept(json.loads(line), line))
+        self._next = found.next_id
         for name, kept in self._kept.items():
             if kept[0].number > 1:
                 self._dropped[name] = max(self._dropped.get(name, 0), kept[0].id - 1)
-        os.ftruncate(file, whole)
-        self._written = whole
-        return file
+        try:
+            return AppendFile(self._path, found.length)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
 
     # -- a sink ------------------------------------------------------------------------------
 
@@ -128,10 +127,20 @@ class Retained:
         return self._next
 
     def recover(self, mark: Mark) -> None:
-        """Cut off what was written after a mark."""
+        """Cut off what was written after a mark.
+
+        Raises:
+            DamagedError: the file has lost evaluations before the mark.
+        """
         following = mark if isinstance(mark, int) else 1
-        if following >= self._next:
-            self._next = max(self._next, following)
+        if self._found is not None:
+            self._found.check_end(self._path, mark)
+            self._found = None  # later marks are those of what was written since
+        if following == self._next:
+            return
+        if following > self._next:
+            self._next = following
+            self._compact()  # ids of a file that was taken away are not used again
             return
         with self._guard:
             for name, kept in self._kept.items():
@@ -145,39 +154,33 @@ class Retained:
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Keep what a batch reported, durably, and tell those who follow."""
         spoken = self._spoken()
+        made = _Numbering(self._next, dict(self._numbers))
         new = [
-            self._made(evaluation, spoken[report.query])
+            self._made(evaluation, spoken[report.query], made)
             for report in reports
             if report.query in spoken
             for evaluation in evaluations(report, spoken[report.query].form)
         ]
         if not new:
             return
-        text = b"".join(each.line for each in new)
         try:
-            rest = memoryview(text)
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            os.fsync(self._file)
+            self._file.append(b"".join(_checked(each.line) for each in new))
         except OSError as error:
             raise unwritable(self._path, error) from error
-        self._written += len(text)
         with self._guard:
             for each in new:
                 self._take(each)
-        if self._written > _LEAST_COMPACTED and self._written > 2 * self.size:
+        if self._file.length > _LEAST_COMPACTED and self._file.length > 2 * self.size:
             self._compact()
         self._tell(new)
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
+        """Release the file."""
+        self._file.close()
 
-    def _made(self, evaluation: Evaluation, spoken: Spoken) -> Kept:
-        number = self._numbers.get(evaluation.query, 0) + 1
-        said = _said(evaluation, self._next, number, spoken, self._limits.kept_rows)
-        self._next += 1
-        self._numbers[evaluation.query] = number
+    def _made(self, evaluation: Evaluation, spoken: Spoken, numbering: _Numbering) -> Kept:
+        id_, number = numbering.following(evaluation.query)
+        said = _said(evaluation, id_, number, spoken, self._limits.kept_rows)
         line = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         return _kept(said, line)
 
@@ -199,19 +202,15 @@ class Retained:
         """Write what is kept to a new file in place of the old one."""
         with self._guard:
             every = sorted((each for kept in self._kept.values() for each in kept), key=_by_id)
-        draft = self._path.with_name(f".{self._path.name}.new")
+        # The newest evaluations may be those of a query that is gone, and their ids stay used.
+        numbering = json.dumps({_NEXT: self._next}).encode() + b"\n"
+        content = b"".join(map(_checked, (numbering, *(each.line for each in every))))
+        replace_file(self._path, content)
+        self._file.close()
         try:
-            file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-            with os.fdopen(os.dup(file), "wb") as written:
-                written.writelines(each.line for each in every)
-            os.fsync(file)
-            draft.replace(self._path)
-            sync_directory(self._path.parent)
+            self._file = AppendFile(self._path, len(content))
         except OSError as error:
             raise unwritable(self._path, error) from error
-        os.close(self._file)
-        self._file = file
-        self._written = sum(len(each.line) for each in every)
 
     # -- for those who ask -------------------------------------------------------------------
 
@@ -269,12 +268,101 @@ def _by_id(kept: Kept) -> int:
     return kept.id
 
 
-def _read(line: bytes, path: Path) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Numbering:
+    """The ids and numbers of new evaluations; those of a batch that fails are not used up."""
+
+    next_id: int
+    numbers: dict[str, int]
+
+    def following(self, query: str) -> tuple[int, int]:
+        """Return the next id, and the next number of a query."""
+        id_, number = self.next_id, self.numbers.get(query, 0) + 1
+        self.next_id += 1
+        self.numbers[query] = number
+        return id_, number
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsFile:
+    """The good content of a file of results.
+
+    Attributes:
+        lines: those with evaluations.
+        length: how many bytes all lines have.
+        next_id: the id of the next evaluation, as far as the lines tell.
+        is_numbered: whether the lines tell it surely; those of an older version do not.
+    """
+
+    lines: list[bytes]
+    length: int
+    next_id: int
+    is_numbered: bool = True
+
+    def check_end(self, path: Path, mark: Mark | None) -> None:
+        """Check that no evaluation before a mark is missing.
+
+        Raises:
+            DamagedError: one is.
+        """
+        if self.is_numbered and isinstance(mark, int) and mark > self.next_id:
+            raise DamagedError(f"{path} is damaged: evaluation {mark - 1} is missing; {_REMEDY}")
+
+
+def read_results(path: Path) -> ResultsFile:
+    """Read a file of results; a torn end is left out.
+
+    Raises:
+        DamagedError: a line is not what was written.
+    """
     try:
-        found: dict[str, Any] = json.loads(line)
-    except ValueError:
-        raise MachineError(f"{path} is damaged; without it, old results are gone") from None
-    return found
+        content = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        problem = f"{path} cannot be read ({error.strerror}); {_REMEDY}"
+        raise DamagedError(problem) from error
+    length = content.rfind(b"\n") + 1
+    lines, next_id, is_numbered = [], 1, True
+    for number, line in enumerate(content[:length].split(b"\n")[:-1], 1):
+        # An older version has written lines without checksums.
+        is_numbered = is_numbered and line[:1] != b"{"
+        checksum, text = (None, line) if line[:1] == b"{" else (line[:_HEX], line[_HEX + 1 :])
+        if checksum is not None and xxhash.xxh3_64_hexdigest(text).encode() != checksum:
+            raise _damaged_line(path, number)
+        try:
+            said = json.loads(text)
+            next_id = max(next_id, said[_NEXT] if _NEXT in said else said["id"] + 1)
+        except (ValueError, TypeError, KeyError):
+            raise _damaged_line(path, number) from None
+        if _NEXT not in said:
+            lines.append(text + b"\n")
+    return ResultsFile(lines, length, next_id, is_numbered)
+
+
+def _damaged_line(path: Path, number: int) -> DamagedError:
+    return DamagedError(f"{path} is damaged: line {number} is not what was written; {_REMEDY}")
+
+
+def check_results(path: Path, mark: Mark | None) -> None:
+    """Check a file of results against the mark that a deployment has of it.
+
+    Raises:
+        DamagedError: a line is not what was written, or evaluations before the mark are missing.
+    """
+    if path.exists():
+        read_results(path).check_end(path, mark)
+
+
+def _checked(line: bytes) -> bytes:
+    """Write a line with its checksum before it."""
+    return xxhash.xxh3_64_hexdigest(line[:-1]).encode() + b" " + line
+
+
+SINK: Final = "server"
+"""The name of this sink in a deployment."""
+_HEX: Final = 16
+_NEXT: Final = "next"
+"""The member of a line that says which id is the next."""
+_REMEDY: Final = "it has old results only: move it out of the way, and the server goes on without"
 
 
 def _kept(said: Mapping[str, Any], line: bytes) -> Kept:

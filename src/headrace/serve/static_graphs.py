@@ -1,4 +1,7 @@
-"""Static graphs that clients write: a file for each, on disk before anyone is told.
+"""Static graphs that clients write: a file for each, durable before a change is confirmed.
+
+The index names the file of each graph with its checksum, and the files that may be deleted. A file
+is a draft until the index names it, so a file that the index does not know belongs to another one.
 
 Files that the server was started with can be read and not be written: they belong to the user.
 """
@@ -8,11 +11,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headrace.errors import DataError
+import xxhash
+
+from headrace.errors import DamagedError, DataError
 from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.tables import private, unwritable
 from headrace.rdf.files import content
@@ -34,11 +40,13 @@ class Graph:
 
     Attributes:
         quads: its statements, each once.
-        file: where they are kept; none if the server was started with them.
+        file: where they are stored; none if the server was started with them.
+        checksum: of that file; none if an older version has written it.
     """
 
     quads: tuple[Quad, ...]
     file: str | None = None
+    checksum: str | None = None
 
 
 class StaticGraphs:
@@ -58,7 +66,7 @@ class StaticGraphs:
             HeadraceError: a file cannot be read.
         """
         self._folder = folder
-        self._index = folder / "index.json"
+        self._index = folder / INDEX
         self._most_bytes = most_bytes
         self.version = 0
         self.graphs: dict[str | None, Graph] = {}
@@ -66,12 +74,23 @@ class StaticGraphs:
             for graph, quads in _of_file(name, path).items():
                 before = self.graphs.get(graph, Graph(()))
                 self.graphs[graph] = Graph(tuple(dict.fromkeys((*before.quads, *quads))))
-        if self._index.exists():
-            for name, file in unsealed(self._index.read_bytes(), self._index)["graphs"]:
-                if name not in self.graphs:
-                    found = read((folder / file).read_bytes(), Format.N_TRIPLES, options=_OPTIONS)
-                    self.graphs[name] = Graph(tuple(found), file)
+        self._removed: tuple[str, ...] = ()
+        self._open()
+
+    def _open(self) -> None:
+        index = _checked_index(self._folder)
+        self._removed = index.removed
+        for name, file, checksum in index.graphs:
+            if name not in self.graphs:
+                self.graphs[name] = self._read(file, checksum)
         self._sweep()
+
+    def _read(self, file: str, checksum: str | None) -> Graph:
+        path = self._folder / file
+        if not path.exists():  # the index was the last to be written
+            _draft_of(path).replace(path)
+        data = path.read_bytes()
+        return Graph(tuple(read(data, Format.N_TRIPLES, options=_OPTIONS)), file, checksum)
 
     def __len__(self) -> int:
         """How many statements there are."""
@@ -112,23 +131,24 @@ class StaticGraphs:
             raise Problem(
                 403, "the server was started with this graph; change its file, and start it again"
             )
-        known = name in self.graphs
+        known = self.graphs.get(name)
         plain = tuple(dict.fromkeys(Quad(q.subject, q.predicate, q.object) for q in quads or ()))
         others = {key: each for key, each in self.graphs.items() if key != name}
         new = others if quads is None else {**others, name: self._written(plain)}
-        self._save(new)
+        gone = () if known is None or known.file is None else (known.file,)
+        self._save(new, (*self._removed, *gone))
         apply(name, plain)
         self.graphs = new
         self.version += 1
         self._sweep()
-        return known
+        return known is not None
 
     def _written(self, quads: Sequence[Quad]) -> Graph:
         text = to_ntriples(quads).encode()
         if self.size() + len(text) > self._most_bytes:
             raise Problem(413, f"static graphs may have {self._most_bytes:,} bytes in all")
-        file = f"{secrets.token_hex(8)}.nt"
-        path = self._folder / file
+        file = f"{secrets.token_hex(8)}{_SUFFIX}"
+        path = _draft_of(self._folder / file)
         try:
             with private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as out:
                 out.write(text)
@@ -136,22 +156,96 @@ class StaticGraphs:
                 os.fsync(out.fileno())
         except OSError as error:
             raise unwritable(path, error) from error
-        return Graph(tuple(quads), file)
+        return Graph(tuple(quads), file, xxhash.xxh3_64_hexdigest(text))
 
     def size(self) -> int:
         """The bytes of what was written."""
-        return sum(path.stat().st_size for path in self._folder.glob("*.nt"))
+        return sum(path.stat().st_size for path in self._folder.glob(f"*{_SUFFIX}"))
 
-    def _save(self, graphs: dict[str | None, Graph]) -> None:
-        named = [[name, each.file] for name, each in graphs.items() if each.file is not None]
-        replace_file(self._index, sealed({"graphs": named}))
+    def _save(self, graphs: dict[str | None, Graph], removed: tuple[str, ...]) -> None:
+        named = [
+            [name, each.file, each.checksum]
+            for name, each in graphs.items()
+            if each.file is not None
+        ]
+        left = [file for file in removed if (self._folder / file).exists()]
+        replace_file(self._index, sealed({"graphs": named, "removed": left}))
+        self._removed = tuple(left)
+        for each in graphs.values():
+            if each.file is not None and not (self._folder / each.file).exists():
+                path = self._folder / each.file
+                with suppress(OSError):  # the next opening does it
+                    _draft_of(path).replace(path)
 
     def _sweep(self) -> None:
-        """Delete files that no graph is kept in any more."""
+        """Delete files of graphs that were removed, and drafts that no index names."""
+        for file in self._removed:
+            (self._folder / file).unlink(missing_ok=True)
         used = {each.file for each in self.graphs.values()}
-        for path in self._folder.glob("*.nt"):
-            if path.name not in used:
+        for path in self._folder.glob(f"*{_SUFFIX}{_DRAFT}"):
+            if path.name.removesuffix(_DRAFT) not in used:
                 path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The graphs with their files and checksums, and the files that may be deleted."""
+
+    graphs: Sequence[tuple[str | None, str, str | None]] = ()
+    removed: tuple[str, ...] = ()
+
+
+def check_graphs(folder: Path) -> None:
+    """Check the index of static graphs and the files that it names.
+
+    Raises:
+        DamagedError: one of them is missing or not what was written, or is of another index.
+    """
+    _checked_index(folder)
+
+
+def _checked_index(folder: Path) -> _Index:
+    path = folder / INDEX
+    found = _Index()
+    if path.exists():
+        said = unsealed(path.read_bytes(), path)
+        # An older version has written no checksums.
+        graphs = [(name, file, *(rest or [None])) for name, file, *rest in said["graphs"]]
+        found = _Index(graphs, tuple(said.get("removed", ())))
+    files = {each.name for each in folder.glob(f"*{_SUFFIX}")}
+    known = {file for _, file, _ in found.graphs}
+    unknown = sorted(files.difference(known, found.removed))
+    if unknown:
+        raise DamagedError(
+            f"{path} does not name the graph in {unknown[0]}: it is missing or an older one; "
+            "put it back from a backup, or move that file out of the folder"
+        )
+    for _, file, checksum in found.graphs:
+        _check_file(folder / file, checksum)
+    return found
+
+
+def _check_file(path: Path, checksum: str | None) -> None:
+    try:
+        data = (path if path.exists() else _draft_of(path)).read_bytes()
+    except OSError as error:
+        raise DamagedError(
+            f"{path} cannot be read ({error.strerror}), and {INDEX} names it; put it back from a "
+            "backup"
+        ) from error
+    if checksum is not None and xxhash.xxh3_64_hexdigest(data) != checksum:
+        raise DamagedError(
+            f"{path} is damaged: its checksum is not {checksum}; put it back from a backup"
+        )
+
+
+INDEX: Final = "index.json"
+_SUFFIX: Final = ".nt"
+_DRAFT: Final = ".draft"
+
+
+def _draft_of(path: Path) -> Path:
+    return path.with_name(path.name + _DRAFT)
 
 
 _OPTIONS: Final = ReadOptions(limits=FILE_LIMITS)

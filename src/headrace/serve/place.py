@@ -1,0 +1,106 @@
+"""The files of a server: where each is, and whether they belong together."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import DamagedError, SettingError
+from headrace.pipeline.layout import Layout
+from headrace.pipeline.tables import IDENTITY
+from headrace.serve.catalogue import LOGS, Catalogue, StreamEntry, checked_catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server keeps things."""
+
+    location: Path
+
+    @property
+    def deployment(self) -> Path:
+        """The deployment: commits, panes, memory."""
+        return self.location / "deployment"
+
+    @property
+    def catalogue(self) -> Path:
+        """Which streams and queries there are."""
+        return self.location / "catalogue.json"
+
+    @property
+    def catalogue_copy(self) -> Path:
+        """The copy of the catalogue."""
+        return self.location / "catalogue.copy.json"
+
+    @property
+    def results(self) -> Path:
+        """The last evaluations of queries."""
+        return self.location / "results.ndjson"
+
+    @property
+    def logs(self) -> Path:
+        """What was pushed, a folder for each stream."""
+        return self.location / LOGS
+
+    @property
+    def static(self) -> Path:
+        """Static graphs that were written through the server."""
+        return self.location / "static"
+
+    def log_of(self, entry: StreamEntry) -> Path:
+        """The log of a stream."""
+        return self.logs / entry.folder
+
+    def open_catalogue(self) -> Catalogue:
+        """Open the catalogue, and delete the logs of streams that were removed.
+
+        Raises:
+            MachineError: it is damaged, or is not the one that belongs to what is here.
+        """
+        self.check_catalogue()
+        found = Catalogue(self.catalogue, self.catalogue_copy)
+        for folder in found.removed:
+            shutil.rmtree(self.logs / folder, ignore_errors=True)
+        return found
+
+    def check_catalogue(self) -> None:
+        """Check that the catalogue is the one that belongs to what is here.
+
+        Raises:
+            MachineError: it is damaged, missing, or older than its copy or than the logs.
+        """
+        found = checked_catalogue(self.catalogue, self.catalogue_copy, is_new=self._is_new())
+        known = {*(each.folder for each in found.streams), *found.removed}
+        logs = self.logs.iterdir() if self.logs.is_dir() else ()
+        unknown = sorted(each.name for each in logs if each.name not in known)
+        if unknown:
+            raise DamagedError(
+                f"{self.catalogue} does not name the stream whose log is {self.logs / unknown[0]}: "
+                "it is an older one; put back the newest, or move that folder out of the directory"
+            )
+
+    def _is_new(self) -> bool:
+        """Whether nothing was ever pushed or evaluated here."""
+        manifests = Layout(self.deployment).manifests
+        logs = self.logs.iterdir() if self.logs.is_dir() else ()
+        return not any(logs) and not any(manifests.glob("*.json"))
+
+    def make(self) -> None:
+        """Make the directories, for the owner's eyes only.
+
+        Raises:
+            SettingError: it cannot be done.
+        """
+        for each in (self.location, self.logs, self.static):
+            try:
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise SettingError(f"cannot use {each}: {error.strerror}") from None
+
+
+def is_location(directory: Path) -> bool:
+    """Whether a directory is that of a server."""
+    place = Place(directory)
+    deployed = (place.deployment / IDENTITY).exists() and not (directory / IDENTITY).exists()
+    return deployed or place.catalogue.exists() or place.catalogue_copy.exists()
