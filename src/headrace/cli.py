@@ -406,10 +406,12 @@ def doctor(
     spark: Annotated[bool, typer.Option(help="Start Spark to see whether it starts.")] = True,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Look into a checkpoint instead, and change nothing."),
+        typer.Option(
+            metavar="DIR", help="Check a checkpoint, or the directory of a server, instead."
+        ),
     ] = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Take back its last batch, if that is damaged.")
+        bool, typer.Option("--repair", help="Repair what is damaged there, as far as that is safe.")
     ] = False,
     static_cache: Annotated[
         Path | None,
