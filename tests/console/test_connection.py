@@ -75,7 +75,8 @@ def test_a_token_is_asked_for_and_stays_in_its_tab(opened: Open, tmp_path: Path)
 
 
 def test_who_only_reads_is_offered_nothing_that_changes(opened: Open, tmp_path: Path) -> None:
-    options = ("--read-token", READING)
+    (tmp_path / "reading").write_text(READING)
+    options = ("--read-token", f"@{tmp_path / 'reading'}")
     with serving(tmp_path / "data", *options, token=TOKEN) as server:
         server.ask("streams", {"name": "cars", "iri": STREAM})
         server.ask("queries", {"text": CARS, "name": "looked-at"})

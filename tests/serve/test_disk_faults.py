@@ -339,6 +339,11 @@ def test_a_failed_append_to_a_log_is_refused_and_may_be_repeated(
             )
         assert answer.status_code == 503, answer.text
         assert hit == [kind]
+        with failing("streams/", kind):
+            refused = client.get("/readyz")
+        assert refused.status_code == 503
+        assert "pushes to stream 'cars' are refused" in refused.json()["detail"]
+        assert client.get("/readyz").status_code == 200
         found = results(client)
     assert [each["rows"] for each in found] == [each["rows"] for each in stopped.calm]
 

@@ -235,6 +235,29 @@ def test_a_second_server_of_the_same_place_ends(tmp_path: Path) -> None:
             assert client.get("/readyz").status_code == 200
 
 
+def test_a_token_is_in_no_list_of_processes(tmp_path: Path) -> None:
+    token = "canary-token-0123456789"
+    for option in ("--token", "--read-token"):
+        refused = subprocess.run(
+            [*COMMAND, "--port", "0", "--location", str(tmp_path / "data"), option, token],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert refused.returncode == 2
+        assert f"give {option} @FILE" in refused.stderr
+        assert token not in refused.stdout + refused.stderr
+    (tmp_path / "token").write_text(f"{token}\n")
+    with process(tmp_path, "--token", f"@{tmp_path / 'token'}") as server:
+        line = Path(f"/proc/{server.process.pid}/cmdline").read_text()
+        assert token not in line
+        with server.client() as client:
+            assert client.get("/status").status_code == 401
+            right = {"Authorization": f"Bearer {token}"}
+            assert client.get("/status", headers=right).status_code == 200
+
+
 def test_secrets_are_not_logged(tmp_path: Path) -> None:
     token = "canary-token-0123456789"
     with process(tmp_path, HEADRACE_TOKEN=token) as server, server.client() as client:

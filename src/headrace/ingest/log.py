@@ -40,6 +40,8 @@ SEGMENT: Final = 64 << 20
 RECENT: Final = 20_000
 """So many ids are remembered; no broker has more messages under way to one client."""
 
+_PROBE: Final = 4096
+"""So many bytes are written to see whether the disk takes them."""
 _SUFFIX: Final = ".ndjson"
 _DIGITS: Final = 8
 IDS: Final = "recent-ids"
@@ -204,6 +206,23 @@ class IngestLog:
         if not self._file.length:  # nothing but what has failed was ever in it
             self._file.path.unlink(missing_ok=True)
         self._file = segment
+
+    def check_writable(self) -> None:
+        """Check that the disk takes writes again, after one has failed.
+
+        Raises:
+            MachineError: it does not.
+        """
+        with self._guard, self._failing("write to"):
+            self._file.repair()
+            probe = self.directory / "probe"
+            file = os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            try:
+                os.write(file, bytes(_PROBE))
+                os.fsync(file)
+            finally:
+                os.close(file)
+                probe.unlink(missing_ok=True)
 
     def prune(self, through: str) -> None:
         """Delete the segments up to one, by name; the last one stays, for it is being written.

@@ -23,18 +23,16 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
     token: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT|@FILE",
-            envvar="HEADRACE_TOKEN",
-            show_envvar=True,
-            help="What clients must know; needed if other machines can reach it.",
+            metavar="@FILE",
+            help="A file with the token of clients, or set HEADRACE_TOKEN; needed if other "
+            "machines can reach the server.",
         ),
     ] = None,
     read_token: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT|@FILE",
-            envvar="HEADRACE_READ_TOKEN",
-            help="What clients must know that only read.",
+            metavar="@FILE",
+            help="A file with the token of clients that only read, or set HEADRACE_READ_TOKEN.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -111,8 +109,8 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 location=location.absolute(),
                 host=host,
                 port=port,
-                token=token_of(token),
-                read_token=token_of(read_token),
+                token=token_of("--token", token, "HEADRACE_TOKEN"),
+                read_token=token_of("--read-token", read_token, "HEADRACE_READ_TOKEN"),
                 hosts=tuple(allow_host or ()),
                 static=[named_file(each) for each in static or []],
                 schemas=[named_file(each) for each in schema or []],

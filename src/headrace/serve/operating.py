@@ -101,9 +101,13 @@ async def healthz(_request: Request) -> Response:
 
 async def readyz(request: Request) -> Response:
     """The deployment is at work."""
-    problem = hub_of(request).deployed.problem
-    if problem is not None:
-        raise busy(problem)
+    hub = hub_of(request)
+    if hub.deployed.problem is not None:
+        raise busy(hub.deployed.problem)
+    for inlet in list(hub.inlets.values()):
+        problem = await inlet.problem()
+        if problem is not None:
+            raise busy(f"pushes to stream '{inlet.entry.name}' are refused: {problem}")
     return JSONResponse({"status": "ok"})
 
 

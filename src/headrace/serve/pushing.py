@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from headrace.errors import MachineError
 from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format
@@ -69,6 +70,7 @@ class Inlet:
         self._told = 0
         self.pushed = 0
         self.closing = False
+        self._problem: str | None = None
 
     # -- pushing -----------------------------------------------------------------------------
 
@@ -145,7 +147,8 @@ class Inlet:
                 beats = [each for each in batch if not each[0].elements]
                 self._refuse([each for each in batch if each[0].elements], full)
                 await self._append_urgent(beats)
-            except Exception as error:  # noqa: BLE001 - those who wait are told
+            except Exception as error:  # noqa: BLE001 - reported to the clients that wait
+                self._problem = str(error)
                 self._refuse(batch, error)
 
     async def _append_urgent(self, beats: Sequence[Waiting]) -> None:
@@ -161,6 +164,7 @@ class Inlet:
         append = partial(self.log.append, records, urgent=urgent)
         lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
         self._told = records[-1].received
+        self._problem = None
         self._taken(batch, lines)
 
     def _record(self, arrived: Arrived) -> Record:
@@ -210,6 +214,18 @@ class Inlet:
     def rates(self) -> list[int]:
         """How many elements came in each of the last 60 whole seconds, the oldest first."""
         return seconds_of(self._counts.items(), int(time.time()), 60)
+
+    async def problem(self) -> str | None:
+        """Return why pushes are refused, after a failed write and until the disk takes writes."""
+        if self._problem is not None and not self.closing:
+            loop = asyncio.get_running_loop()
+            try:
+                await loop.run_in_executor(self._threads, self.log.check_writable)
+            except MachineError as error:
+                self._problem = str(error)
+            else:
+                self._problem = None
+        return self._problem
 
     @property
     def size(self) -> int:

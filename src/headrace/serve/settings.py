@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,12 +106,23 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def token_of(text: str | None) -> str | None:
-    """A token as it is given: itself, or the file that it stands in after an @.
+def token_of(option: str, given: str | None, variable: str) -> str | None:
+    """Read a token from the file that an option names, or from a variable of the environment.
+
+    Args:
+        option: the name of the option.
+        given: its value, a file after an @.
+        variable: the variable, which has the token itself or a file after an @.
 
     Raises:
-        SettingError: the file cannot be read.
+        SettingError: the option has the token itself, or the file cannot be read.
     """
+    if given is not None and not given.startswith("@"):
+        raise SettingError(
+            f"{option} with the token itself would show it in the list of processes; write it "
+            f"into a file that only you can read and give {option} @FILE, or set {variable}"
+        )
+    text = os.environ.get(variable) if given is None else given
     if text is None or not text.startswith("@"):
         return text
     try:
