@@ -89,6 +89,12 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
             iri: [each.place for each in given if each.kind != LOG]
             for iri, given in streams.items()
         },
+        logs={
+            iri: Path(each.place).name
+            for iri, given in streams.items()
+            for each in given
+            if each.kind == LOG
+        },
     )
 
 

@@ -94,8 +94,9 @@ def test_every_empty_window_of_a_gap_is_reported(batches: int | None) -> None:
     gap = 100_000
     stream = "".join(text(np.array([5, 10 * gap + 15])))
     ours = play([query(10, 10)], {S: stream}, batches=batches).evaluations
-    assert [each.at for each in ours] == list(range(10_000, 10_000 * (gap + 2) + 1, 10_000))
-    counts = [integer(each.rows[0][0]) for each in ours]
+    assert [each.at for each in ours] == sorted({each.at for each in ours})
+    assert (ours[0].at, ours[-1].at) == (10_000, 10_000 * (gap + 2))
+    counts = [count for each in ours for count in [integer(each.rows[0][0])] * each.instants]
     assert counts == [1, *[0] * gap, 1]
 
 
@@ -104,5 +105,4 @@ def test_every_empty_window_without_an_answer_is_reported_too() -> None:
     plain = query(10, 10).replace("(COUNT(*) AS ?count) (SUM(?v) AS ?sum)", "?v")
     stream = "".join(text(np.array([5, 10 * gap + 15])))
     ours = play([plain], {S: stream}).evaluations
-    assert len(ours) == gap + 2
-    assert [len(each.rows) for each in ours] == [1, *[0] * gap, 1]
+    assert [len(each.rows) for each in ours for _ in range(each.instants)] == [1, *[0] * gap, 1]

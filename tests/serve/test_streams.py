@@ -251,3 +251,19 @@ def test_what_was_pushed_is_there_after_a_restart(tmp_path: Path) -> None:
         assert len(client.get("/streams/cars/elements").json()["elements"]) == 10
         assert push(client, passages(0, 10), **{"Idempotency-Key": "one"})["duplicate"]
         until(lambda: client.get("/streams/cars").json()["elements"] == 10)
+
+
+def test_a_stream_that_is_made_again_begins_anew(client: TestClient) -> None:
+    """Also if no batch has come between."""
+    said = {"iri": "http://example.org/again", "time": "said"}
+    statement = "<http://x/a> <http://x/b> <http://x/c> ."
+    for at in (9_000_000, 1_000):
+        assert client.put("/streams/again", json=said).status_code == 201
+        assert client.get("/streams/again").json()["elements"] == 0
+        body = f"{at}\t{statement}\n"
+        pushed = client.post("/streams/again", content=body, headers={"Content-Type": TIMED})
+        assert pushed.status_code == 200
+        until(lambda: client.get("/streams/again").json()["elements"] == 1)
+        found = client.get("/streams/again").json()
+        assert (found["high"], found["late"]) == (at, 0)
+        assert client.delete("/streams/again").status_code == 204

@@ -193,11 +193,10 @@ class Schedule:
             log = self._log(window)
             starts.append(log.times - margin)
             match window.frame:
-                case TimeWindow(width, _):
-                    # An element that came late is not in the first of its windows.
-                    ends.append(np.maximum(log.times + width, log.highs) + margin)
+                case TimeWindow(width, _):  # one that came late is in fewer of its windows
+                    ends.append(log.times + width + margin)
                 case NowWindow():
-                    ends.append(np.maximum(log.times, log.highs) + margin)
+                    ends.append(log.times + margin)
                 case AllWindow() | CountWindow():  # what they hold stays, and makes answers
                     ends.append(np.full(len(log), FOREVER))
                 case frame:

@@ -271,6 +271,7 @@ class Batches:
         base = kernel.position + 1
         streams = {
             iri: previous.streams.get(iri, StreamState())
+            .read_from(self.setup.logs.get(iri))
             .reading(partitions.get(iri, ()))
             .counting(decoding.probes)
             for iri, decoding in self.setup.decodings.items()

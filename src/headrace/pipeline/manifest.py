@@ -44,6 +44,7 @@ class StreamState:
         heartbeats: how many of them were heartbeats.
         rejected_messages: how many of them could not be taken.
         reason: why the first rejected element was rejected.
+        log: the name of the folder of the log that it is read from, if it is read from one.
         tally: what was counted of its statements; none if an older version has read it so far.
         jump: the element that is far ahead of those before it, in a replay.
     """
@@ -59,6 +60,7 @@ class StreamState:
     rejected_messages: int = 0
     reason: str | None = None
     tally: Tally | None = None
+    log: str | None = None
     jump: TimeJump | None = None
 
     @property
@@ -78,6 +80,12 @@ class StreamState:
             self.heartbeats,
             self.rejected_messages,
         )
+
+    def read_from(self, log: str | None) -> StreamState:
+        """Begin anew if the stream was removed and made again with another log."""
+        if self.log is not None and self.log != log:
+            return StreamState(log=log)
+        return replace(self, log=log)
 
     def with_counts(self, more: Counters) -> StreamState:
         """Add to its counters."""

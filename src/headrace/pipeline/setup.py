@@ -57,6 +57,7 @@ class Setup:
         idles: after how many microseconds of silence streams are idle, by their IRIs.
         clock: seconds of a clock that never goes back; says how long batches take.
         sources: the names of what each stream is read from, for notes.
+        logs: the names of the folders of the logs that streams are read from, by their IRIs.
         notes: adds notes about what has been committed, besides those that diagnosis finds.
     """
 
@@ -73,6 +74,7 @@ class Setup:
     clock: Callable[[], float] = perf_counter
     idles: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    logs: Mapping[str, str] = field(default_factory=dict)
     notes: Callable[[Manifest], Iterable[Note]] = lambda _manifest: ()
 
     @cached_property

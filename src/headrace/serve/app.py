@@ -67,12 +67,12 @@ def assembled(settings: Settings) -> tuple[ASGIApp, Starlette]:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             hub = Hub(settings)
+            demos = Demos(hub)
+            app.state.hub, app.state.demos = hub, demos
+            await hub.open()
         except HeadraceError as error:
-            app.state.failure = error  # whoever has started it says so
+            app.state.failure = error  # reported by the command that starts the server
             raise
-        demos = Demos(hub)
-        app.state.hub, app.state.demos = hub, demos
-        await hub.open()
         demos.go_on()
         if settings.demo:
             for demo in DEMOS.values():

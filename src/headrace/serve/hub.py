@@ -73,8 +73,15 @@ class Hub:
     async def open(self) -> None:
         """Begin to work."""
         self.following.loop = asyncio.get_running_loop()
-        for entry in self.catalogue.streams.values():
-            self.inlets[entry.name] = self._inlet(entry)
+        try:
+            for entry in self.catalogue.streams.values():
+                self.place.check_log(entry)
+                self.inlets[entry.name] = self._inlet(entry)
+        except HeadraceError:
+            for inlet in self.inlets.values():
+                inlet.log.close()
+            self.deployed.close()
+            raise
         self.deployed.start(self.retained)
         self._beating = asyncio.create_task(self._beat())
 
@@ -403,7 +410,9 @@ class Hub:
 
     def state_of_stream(self, iri: str) -> StreamState:
         """Return the state of a stream, with its counters."""
-        return self.deployed.figures.manifest.streams.get(iri, StreamState())
+        state = self.deployed.figures.manifest.streams.get(iri, StreamState())
+        entry = self.catalogue.stream_of(iri)
+        return state if entry is None else state.read_from(entry.folder)
 
     @property
     def now(self) -> int:

@@ -13,7 +13,6 @@ from headrace.ingest.log_repair import damaged_ids, damaged_records, repair_log
 from headrace.pipeline.deployment import is_in_use
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import latest
-from headrace.pipeline.pieces import read_pieces
 from headrace.pipeline.records import sealed
 from headrace.pipeline.settled import settled_marks
 from headrace.serve.catalogue import CatalogueRecord, read_catalogue, replace_file
@@ -173,27 +172,14 @@ def _problems_of_logs(place: Place) -> Iterator[str]:
         problem = damaged_ids(folder)
         if problem is not None:
             yield problem
-        yield from _shortened(place, folder)
+        problem = place.shortened_log(folder)
+        if problem is not None:
+            yield problem
         for number, record in enumerate(damaged_records(folder)):
             if number == _MOST_SHOWN:
                 yield f"{folder} has more damaged records"
                 break
             yield record.text()
-
-
-def _shortened(place: Place, folder: Path) -> Iterator[str]:
-    """Name the segment of a log that has lost its end, if one has."""
-    read = {
-        piece.path: piece.stop
-        for piece in read_pieces(Layout(place.deployment).source_log).pieces
-        if Path(piece.path).parent == folder
-    }
-    newest = max(read, default=None)
-    if newest is not None:
-        path = Path(newest)
-        size = path.stat().st_size if path.exists() else 0
-        if size < read[newest]:
-            yield f"{path} has {size:,} bytes, and {read[newest]:,} were read"
 
 
 def _set_aside(path: Path, aside: Path) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.errors import DamagedError, SettingError
+from headrace.ingest.log import segments_of
 from headrace.pipeline.layout import Layout
+from headrace.pipeline.pieces import read_pieces
 from headrace.pipeline.tables import IDENTITY
 from headrace.serve.catalogue import LOGS, Catalogue, StreamEntry, checked_catalogue
 
@@ -79,6 +81,36 @@ class Place:
                 f"{self.catalogue} does not name the stream whose log is {self.logs / unknown[0]}: "
                 "it is an older one; put back the newest, or move that folder out of the directory"
             )
+
+    def check_log(self, entry: StreamEntry) -> None:
+        """Check that the log of a stream has all that was read of it.
+
+        Raises:
+            DamagedError: it has lost its end, and what is appended now would not be read.
+        """
+        problem = self.shortened_log(self.log_of(entry))
+        if problem is not None:
+            raise DamagedError(
+                f"{problem}; put the file back from a backup, or start in a new directory"
+            )
+
+    def shortened_log(self, folder: Path) -> str | None:
+        """Say which segment of a log has lost its end, if one has."""
+        source_log = Layout(self.deployment).source_log
+        read = {
+            piece.path: piece.stop
+            for piece in read_pieces(source_log).pieces
+            if Path(piece.path).parent == folder
+        }
+        newest = max(read, default=None)
+        if newest is None:
+            return None
+        path = Path(newest)
+        size = path.stat().st_size if path.exists() else 0
+        later = any(each.name > path.name for each in segments_of(folder))
+        if size >= read[newest] or later:
+            return None
+        return f"{path} has {size:,} bytes, and {read[newest]:,} were read"
 
     def _is_new(self) -> bool:
         """Whether nothing was ever pushed or evaluated here."""
