@@ -20,6 +20,7 @@ from headrace.pipeline.faults import VARIABLE
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest, batches_of, latest, read_manifest
 from headrace.pipeline.pieces import Piece, read_pieces
+from tests.damage import ALL, deleted, emptied, flipped, named, truncated
 
 from .jobs import Place, Written, write_streams
 
@@ -86,29 +87,8 @@ def run(made: Stopped) -> Stopped:
 # -- damage --------------------------------------------------------------------------------------
 
 
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def deleted(path: Path) -> None:
-    path.unlink()
-
-
-def flipped(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 4
-    path.write_bytes(content)
-
-
 def of_another_version(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"format": 1', b'"format": 99', 1))
-
-
-ALL = (truncated, emptied, deleted, flipped)
 
 
 def manifest(run: Stopped, back: int = 0) -> Path:
@@ -170,10 +150,6 @@ MENDED = [
     *((source_log, how) for how in (truncated, flipped)),  # what follows is found again
 ]
 """What `doctor --repair` knows how to go on from."""
-
-
-def named(choice: object) -> str:
-    return getattr(choice, "__name__", str(choice))
 
 
 @pytest.mark.parametrize(("find", "damage"), REFUSED, ids=named)

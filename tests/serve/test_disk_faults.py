@@ -23,6 +23,7 @@ from headrace.serve import location_checks
 from headrace.serve.app import application
 from headrace.serve.place import Place
 from headrace.serve.settings import Settings
+from tests.damage import ALL, flipped, named, truncated
 from tests.serve.clients import (
     BASE,
     COUNT,
@@ -131,24 +132,6 @@ def refusal(location: Path) -> str | None:
 # -- damage ----------------------------------------------------------------------------------------
 
 
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def deleted(path: Path) -> None:
-    path.unlink()
-
-
-def flipped(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 4
-    path.write_bytes(content)
-
-
 def older(path: Path) -> None:
     name = "older.json" if path.name == "catalogue.json" else "older-index.json"
     shutil.copy(path.parents[1 if path.name == "catalogue.json" else 2] / name, path)
@@ -200,7 +183,6 @@ def identity(stopped: Stopped) -> Path:
 
 Find = Callable[[Stopped], Path]
 Damage = Callable[[Path], None]
-ALL = (truncated, emptied, deleted, flipped)
 DAMAGES: list[tuple[Find, Damage]] = [
     *((catalogue, how) for how in (*ALL, older)),
     *((catalogue_copy, how) for how in ALL),
@@ -215,10 +197,6 @@ DAMAGES: list[tuple[Find, Damage]] = [
     *((identity, how) for how in ALL),
 ]
 REMEDIES = ("doctor --checkpoint", "put it back", "put the file back", "put that file back", "move")
-
-
-def named(choice: object) -> str:
-    return getattr(choice, "__name__", str(choice))
 
 
 @pytest.mark.parametrize(("find", "damage"), DAMAGES, ids=named)

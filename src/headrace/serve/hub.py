@@ -74,8 +74,8 @@ class Hub:
         """Begin to work."""
         self.following.loop = asyncio.get_running_loop()
         try:
+            self.place.check_logs(self.catalogue.streams.values())
             for entry in self.catalogue.streams.values():
-                self.place.check_log(entry)
                 self.inlets[entry.name] = self._inlet(entry)
         except HeadraceError:
             for inlet in self.inlets.values():

@@ -16,7 +16,7 @@ from headrace.pipeline.manifest import latest
 from headrace.pipeline.records import sealed
 from headrace.pipeline.settled import settled_marks
 from headrace.serve.catalogue import CatalogueRecord, read_catalogue, replace_file
-from headrace.serve.place import Place
+from headrace.serve.place import LOST_END, Place
 from headrace.serve.retained import SINK, check_results
 from headrace.serve.static_graphs import check_graphs
 from headrace.sinks.base import Mark
@@ -61,11 +61,10 @@ def examine(directory: Path) -> Iterator[Finding]:
     results = _problem_of_results(place)
     if results is not None:
         yield Finding("results", Status.FAIL, results, f"{mendable} moves the file out of the way")
+    for problem in place.shortened_logs(_logs(place)):
+        yield Finding("log", Status.FAIL, problem, LOST_END)
     for problem in _problems_of_logs(place):
-        remedy = f"{mendable} makes it a rejected record"
-        if "were read" in problem:
-            remedy = "put the file back from a backup, or start again in a new directory"
-        yield Finding("log", Status.FAIL, problem, remedy)
+        yield Finding("log", Status.FAIL, problem, f"{mendable} makes it a rejected record")
     yield from checkpoint.examine(place.deployment)
 
 
@@ -170,9 +169,6 @@ def _logs(place: Place) -> list[Path]:
 def _problems_of_logs(place: Place) -> Iterator[str]:
     for folder in _logs(place):
         problem = damaged_ids(folder)
-        if problem is not None:
-            yield problem
-        problem = place.shortened_log(folder)
         if problem is not None:
             yield problem
         for number, record in enumerate(damaged_records(folder)):

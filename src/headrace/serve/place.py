@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import DamagedError, SettingError
 from headrace.ingest.log import segments_of
 from headrace.pipeline.layout import Layout
-from headrace.pipeline.pieces import read_pieces
+from headrace.pipeline.pieces import Piece, read_pieces
 from headrace.pipeline.tables import IDENTITY
 from headrace.serve.catalogue import LOGS, Catalogue, StreamEntry, checked_catalogue
+
+LOST_END: Final = "put the file back from a backup, or start in a new directory"
+"""What to do for a log that has lost its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,35 +87,29 @@ class Place:
                 "it is an older one; put back the newest, or move that folder out of the directory"
             )
 
-    def check_log(self, entry: StreamEntry) -> None:
-        """Check that the log of a stream has all that was read of it.
+    def check_logs(self, entries: Iterable[StreamEntry]) -> None:
+        """Check that the logs of some streams have all that was read of them.
 
         Raises:
-            DamagedError: it has lost its end, and what is appended now would not be read.
+            DamagedError: one has lost its end, and what is appended now would not be read.
         """
-        problem = self.shortened_log(self.log_of(entry))
-        if problem is not None:
-            raise DamagedError(
-                f"{problem}; put the file back from a backup, or start in a new directory"
-            )
+        for problem in self.shortened_logs(map(self.log_of, entries)):
+            raise DamagedError(f"{problem}; {LOST_END}")
 
-    def shortened_log(self, folder: Path) -> str | None:
-        """Say which segment of a log has lost its end, if one has."""
-        source_log = Layout(self.deployment).source_log
-        read = {
-            piece.path: piece.stop
-            for piece in read_pieces(source_log).pieces
-            if Path(piece.path).parent == folder
-        }
-        newest = max(read, default=None)
-        if newest is None:
-            return None
-        path = Path(newest)
-        size = path.stat().st_size if path.exists() else 0
-        later = any(each.name > path.name for each in segments_of(folder))
-        if size >= read[newest] or later:
-            return None
-        return f"{path} has {size:,} bytes, and {read[newest]:,} were read"
+    def shortened_logs(self, folders: Iterable[Path]) -> Iterator[str]:
+        """Name the newest segment of each of some logs that has lost its end."""
+        wanted, newest = set(folders), dict[Path, Piece]()
+        for piece in read_pieces(Layout(self.deployment).source_log).pieces:
+            path = Path(piece.path)
+            known = newest.get(path.parent)
+            if path.parent in wanted and (known is None or piece.path >= known.path):
+                newest[path.parent] = piece
+        for folder, piece in newest.items():
+            path = Path(piece.path)
+            size = path.stat().st_size if path.exists() else 0
+            goes_on = any(each.name > path.name for each in segments_of(folder))
+            if size < piece.stop and not goes_on:
+                yield f"{path} has {size:,} bytes, and {piece.stop:,} were read"
 
     def _is_new(self) -> bool:
         """Whether nothing was ever pushed or evaluated here."""

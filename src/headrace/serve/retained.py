@@ -109,8 +109,8 @@ class Retained:
     def _opened(self) -> AppendFile:
         found = read_results(self._path)
         self._found = found if self._path.exists() else None
-        for line in found.lines:
-            self._take(_kept(json.loads(line), line))
+        for said, line in found.evaluations:
+            self._take(_kept(said, line))
         self._next = found.next_id
         for name, kept in self._kept.items():
             if kept[0].number > 1:
@@ -288,13 +288,13 @@ class ResultsFile:
     """The good content of a file of results.
 
     Attributes:
-        lines: those with evaluations.
+        evaluations: each with its line.
         length: how many bytes all lines have.
         next_id: the id of the next evaluation, as far as the lines tell.
         is_numbered: whether the lines tell it surely; those of an older version do not.
     """
 
-    lines: list[bytes]
+    evaluations: list[tuple[dict[str, Any], bytes]]
     length: int
     next_id: int
     is_numbered: bool = True
@@ -321,7 +321,7 @@ def read_results(path: Path) -> ResultsFile:
         problem = f"{path} cannot be read ({error.strerror}); {_REMEDY}"
         raise DamagedError(problem) from error
     length = content.rfind(b"\n") + 1
-    lines, next_id, is_numbered = [], 1, True
+    found, next_id, is_numbered = [], 1, True
     for number, line in enumerate(content[:length].split(b"\n")[:-1], 1):
         # An older version has written lines without checksums.
         is_numbered = is_numbered and line[:1] != b"{"
@@ -334,8 +334,8 @@ def read_results(path: Path) -> ResultsFile:
         except (ValueError, TypeError, KeyError):
             raise _damaged_line(path, number) from None
         if _NEXT not in said:
-            lines.append(text + b"\n")
-    return ResultsFile(lines, length, next_id, is_numbered)
+            found.append((said, text + b"\n"))
+    return ResultsFile(found, length, next_id, is_numbered)
 
 
 def _damaged_line(path: Path, number: int) -> DamagedError:
