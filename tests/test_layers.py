@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "headrace"
 LAYERS = (
     {"version", "errors"},
     {"exits"},
-    {"durable", "freshness"},
+    {"durable", "freshness", "metering"},
     {"rdf"},
     {"results"},
     {"algebra"},

@@ -30,7 +30,6 @@ from headrace.fitting import Fitting
 from headrace.functions.table import Functions
 from headrace.inline import LOG, InlineRunner, LateElement, RejectedElement, StreamFeed
 from headrace.kernel.alerts import Alerts
-from headrace.kernel.budget import Budget
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
@@ -39,6 +38,7 @@ from headrace.kernel.reports import Report
 from headrace.kernel.step import Kernel, Results
 from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, RunnerKind, check_brokers, runner_kind
+from headrace.metering import EvaluationLimits
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.deployment_diagnosis import StaticLookup, notes_by_query
 from headrace.pipeline.parts import Allowed
@@ -73,7 +73,8 @@ class Engine:
         settings: Mapping[str, str] | None = None,
         services: ServiceConfig | None = None,
         functions: Functions | None = None,
-        max_rows: int = Budget().rows,
+        max_rows: int = EvaluationLimits().rows,
+        max_bytes: int = EvaluationLimits().bytes,
         timeout: float | None = None,
         live: bool = False,
         clock: Callable[[], int] | None = present,
@@ -88,6 +89,7 @@ class Engine:
             services: which endpoints SERVICE may ask; none, if not given.
             functions: extension functions by IRI.
             max_rows: how many rows any part of an evaluation may make.
+            max_bytes: how many bytes any part of an evaluation may make.
             timeout: how many seconds an evaluation may take.
             live: whether empty windows are reported up to the watermark even if nothing follows.
             clock: the present in microseconds, which says in a live run what is too far ahead, and
@@ -109,8 +111,7 @@ class Engine:
         self.entailing = Entailing(self.static.dictionary)
         self.live = live
         self._clock = clock if live else None
-        self._max_rows = max_rows
-        self._timeout = timeout
+        self.limits = EvaluationLimits(max_rows, max_bytes, timeout)
         self._streams: dict[str, Stream] = {}
         self._queries: dict[str, Query] = {}
         self._fitting = Fitting()
@@ -311,7 +312,7 @@ class Engine:
 
     def around(self) -> Around:
         """What its queries share."""
-        around = self.static.around(self._max_rows, self._timeout)
+        around = self.static.around(self.limits)
         return replace(around, static=self._statements(), tables=self.entailing.tables())
 
     def refreshing(self) -> Refreshing:
@@ -419,8 +420,7 @@ class Engine:
             Allowed(
                 self.static.dictionary.seed,
                 functions=self.static.functions,
-                rows=self._max_rows,
-                seconds=self._timeout,
+                limits=self.limits,
             ),
             self._clock,
             partitions,

@@ -8,6 +8,7 @@ HeadraceError
     TooLargeError          it is larger or deeper than the limits allow
   SettingError           an option of a run or of a profile is wrong
   DataError              an element is wrong; it is rejected, the query goes on
+  LimitError             an evaluation exceeds a limit; only its query stops
   MachineError           this machine is not ready (Java, memory, a directory)
     DamagedError           a file of ours is not what was written
   InternalError          we are wrong; please report it
@@ -99,6 +100,24 @@ EXCERPT_WIDTH = 110
 
 class HeadraceError(Exception):
     """The root of all errors that Headrace raises on purpose."""
+
+
+class LimitError(HeadraceError):
+    """An evaluation exceeds a limit; only its query stops.
+
+    Attributes:
+        limit: the name of the limit.
+        problem: what exceeds it.
+    """
+
+    def __init__(self, limit: str, problem: str) -> None:
+        """Name the limit after the problem."""
+        self.limit, self.problem = limit, problem
+        super().__init__(f"{problem} (limit '{limit}')")
+
+    def __reduce__(self) -> tuple[type[LimitError], tuple[str, str]]:
+        """Make the same error in another process."""
+        return LimitError, (self.limit, self.problem)
 
 
 class QueryError(HeadraceError):

@@ -413,7 +413,7 @@ def _setup(
         live=not job.once,
         partitions=job.partitions,
         tables=engine.entailing.tables(),
-        allowed=Allowed(deployment.seed, functions=engine.static.functions, seconds=job.timeout),
+        allowed=Allowed(deployment.seed, functions=engine.static.functions, limits=engine.limits),
     )
 
 

@@ -36,6 +36,7 @@ from headrace.kernel.entailed import all_entailed
 from headrace.kernel.evaluation import Around, InstantError
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.metering import EvaluationLimits, Meter, metered
 from headrace.pipeline.static import StaticData
 from headrace.planning.entailing import asked_by
 from headrace.planning.plain import check_plain
@@ -68,12 +69,13 @@ class Store:
     ((Literal(lexical='41', datatype='http://www.w3.org/2001/XMLSchema#string', language=None),),)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         *,
         services: ServiceConfig | None = None,
         functions: Functions | None = None,
-        max_rows: int = Budget().rows,
+        max_rows: int = EvaluationLimits().rows,
+        max_bytes: int = EvaluationLimits().bytes,
         timeout: float | None = None,
         seed: int = 0,
         schema: GivenSchema = None,
@@ -84,6 +86,7 @@ class Store:
             services: which endpoints SERVICE may ask; none, if not given.
             functions: extension functions by IRI.
             max_rows: how many rows any part of a query may make.
+            max_bytes: how many bytes any part of a query may make.
             timeout: how many seconds a query may take.
             seed: of the ids of its terms.
             schema: what queries read the data under, or schemas by the names that FROM SCHEMA
@@ -98,8 +101,7 @@ class Store:
         self._ways = Ways(time.monotonic, told)
         self._fetcher = Fetcher(self._client, config, self._dictionary)
         self._functions = functions or Functions()
-        self._max_rows = max_rows
-        self._timeout = timeout
+        self._limits = EvaluationLimits(max_rows, max_bytes, timeout)
         self._failures = FailuresByQuery()
         self._files = 0
         self._expected: KnownPredicates | None = None
@@ -176,12 +178,11 @@ class Store:
         """How SERVICE is asked."""
         return Services(self._client, self._dictionary, self._ways)
 
-    def around(self, max_rows: int, timeout: float | None) -> Around:
+    def around(self, limits: EvaluationLimits) -> Around:
         """What continuous queries over its data share.
 
         Args:
-            max_rows: how many rows any part of an evaluation may make.
-            timeout: how many seconds an evaluation may take.
+            limits: what one evaluation may use.
         """
         services = self.services()
 
@@ -191,16 +192,13 @@ class Store:
             except ServiceError as error:
                 raise InstantError(str(error)) from error
 
-        def budget() -> Budget:
-            deadline = None if timeout is None else time.monotonic() + timeout
-            return Budget(max_rows, deadline, time.monotonic)
-
         return Around(
             self._dictionary,
             self._statements,
             ask,
             self._functions,
-            budget,
+            lambda: Budget(limits.rows, limits.bytes),
+            lambda: Meter(limits, time.monotonic),
             fetch=self._fetcher,
         )
 
@@ -295,7 +293,7 @@ class Store:
 
         Raises:
             QueryError: the query is wrong, or reads a stream.
-            BudgetError: it needs too many rows or too much time.
+            LimitError: it needs too many rows or bytes, or too much time.
             ServiceError: an endpoint does not answer.
         """
         parsed = parse(text, base=base)
@@ -384,16 +382,17 @@ class Store:
         quads = self._under(self.schemas.of(query, source), query)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
         counted = self._failures if failures is None else failures
         calls = Calls(failures=counted.recorder([_ONE_QUERY]))
+        meter = Meter(self._limits, time.monotonic)
         around = Surroundings(
             self._dictionary,
-            budget=Budget(self._max_rows, deadline, time.monotonic),
+            budget=Budget(self._limits.rows, self._limits.bytes, meter),
             context=EvaluationContext(
                 stamp, functions=self._functions, seed=stamp.lexical.encode(), calls=calls
             ),
             moment=lambda _instant: stamp,
             service=self.services(),
         )
-        return answer(query, quads, around)
+        with metered(meter):
+            return answer(query, quads, around)

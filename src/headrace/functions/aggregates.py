@@ -22,6 +22,7 @@ from headrace.functions.ordering import order_key
 from headrace.functions.strings import joined
 from headrace.functions.terms import string_form
 from headrace.functions.values import is_distribution, literal_of, number_of
+from headrace.metering import current
 from headrace.rdf.terms import Literal, Term
 
 SEPARATOR: Final = " "
@@ -48,7 +49,8 @@ def aggregate(
     >>> aggregate("SUM", [literal_of(1), literal_of(0.5)]).lexical
     '1.5E0'
     """
-    group = list(dict.fromkeys(values) if distinct else values)
+    counted = current().steps(values)
+    group = list(dict.fromkeys(counted) if distinct else counted)
     if function == "GROUP_CONCAT":
         return group_concat(group, SEPARATOR if separator is None else separator)
     return _AGGREGATES[function](group)
@@ -77,23 +79,25 @@ def average(values: Sequence[Term | None]) -> Literal:
 
 def least(values: Sequence[Term | None]) -> Term:
     """MIN."""
-    return min(_some(_bound(values)), key=order_key)
+    return min(current().steps(_some(_bound(values))), key=order_key)
 
 
 def greatest(values: Sequence[Term | None]) -> Term:
     """MAX."""
-    return max(_some(_bound(values)), key=order_key)
+    return max(current().steps(_some(_bound(values))), key=order_key)
 
 
 def sample(values: Sequence[Term | None]) -> Term:
     """SAMPLE."""
-    return min(_some([value for value in values if value is not None]), key=order_key)
+    bound = _some([value for value in values if value is not None])
+    return min(current().steps(bound), key=order_key)
 
 
 def group_concat(values: Sequence[Term | None], separator: str = SEPARATOR) -> Literal:
     """GROUP_CONCAT."""
-    ordered = sorted(_bound(values), key=order_key)
-    return Literal(joined((string_form(value).lexical for value in ordered), separator))
+    ordered = sorted(current().steps(_bound(values)), key=current().counting(order_key))
+    texts = (string_form(value).lexical for value in current().steps(ordered))
+    return Literal(joined(texts, separator))
 
 
 _AGGREGATES: Final[dict[str, Callable[[Sequence[Term | None]], Term]]] = {
@@ -130,9 +134,9 @@ def _uncertain(values: Sequence[Term | None], parts: int) -> Literal:
 
 
 def _sum(values: Sequence[Term | None]) -> Number:
-    numbers = [number_of(value) for value in _bound(values)]
+    numbers = [number_of(value) for value in current().steps(_bound(values))]
     exact = _ZERO
-    for number in numbers:
+    for number in current().steps(numbers):
         if number.kind <= Kind.DECIMAL:
             exact = sum_of(exact, number)
     floats = [number.value for number in numbers if isinstance(number.value, float)]

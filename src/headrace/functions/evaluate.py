@@ -37,6 +37,7 @@ from headrace.functions.table import BUILT_INS, OPERATORS, Extension, Function, 
 from headrace.functions.terms import iri, triple
 from headrace.functions.value_failures import Cause
 from headrace.functions.values import FALSE, TRUE
+from headrace.metering import current
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term
 
 Solution: TypeAlias = Mapping[Variable, Term]
@@ -250,6 +251,7 @@ def _count_pattern_errors(name: str, function: Function, arguments: list[Evaluat
 
     def value(solution: Solution, context: EvaluationContext) -> Term:
         terms = [argument(solution, context) for argument in arguments]
+        current().check(name)
         try:
             return function(*terms)
         except PatternError as error:

@@ -18,12 +18,15 @@ from headrace.functions.errors import ExpressionError
 from headrace.functions.strings import MAX_LENGTH, bounded, string, utf8
 from headrace.functions.terms import simple_text
 from headrace.functions.values import FALSE, TRUE
+from headrace.metering import current
 from headrace.rdf.terms import Literal, Term
 
 _FLAGS: Final = frozenset("ismxq")
 _SPACE: Final = frozenset(" \t\n\r")
 _CACHED: Final = 1 << 10
 _MAX_PATTERN: Final = 1 << 14
+_MOST_WORK: Final = 400_000_000
+"""Characters times states of a pattern: RE2 needs up to two nanoseconds for each."""
 _MOST_GROUPS: Final = 99
 """So many groups are allowed for in a replacement if the pattern is not known."""
 
@@ -70,6 +73,7 @@ class _Regexp(Protocol):
     """What is used of a compiled expression of re2, which has no types."""
 
     groups: int
+    programsize: int
 
     def search(self, text: str) -> _Match | None: ...
     def sub(self, replacement: Callable[[_Match], str], text: str) -> str: ...
@@ -77,9 +81,9 @@ class _Regexp(Protocol):
 
 def matches(text: Term, pattern: Term, flags: Term | None = None) -> Literal:
     """REGEX: whether a pattern occurs in a string."""
-    subject = _searchable(string(text).lexical)
+    subject = string(text).lexical
     regexp = _compiled(_plain(pattern), "" if flags is None else _plain(flags))
-    return TRUE if regexp.search(subject) is not None else FALSE
+    return TRUE if regexp.search(_searchable(subject, regexp)) is not None else FALSE
 
 
 def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = None) -> Literal:
@@ -90,7 +94,7 @@ def replaced(text: Term, pattern: Term, replacement: Term, flags: Term | None = 
     _check_not_empty(regexp, pattern)
     wanted = _plain(replacement)
     pieces = (wanted,) if "q" in switches else _pieces(wanted, regexp.groups)
-    result = regexp.sub(_Replacement(pieces), _searchable(subject.lexical))
+    result = regexp.sub(_Replacement(pieces), _searchable(subject.lexical, regexp))
     return Literal(bounded(result), language=subject.language)
 
 
@@ -100,12 +104,14 @@ class _Replacement:
     def __init__(self, pieces: tuple[str | int, ...]) -> None:
         self.pieces = pieces
         self.length = 0
+        self.meter = current()
 
     def __call__(self, match: _Match) -> str:
         text = "".join(
             piece if isinstance(piece, str) else match.group(piece) or "" for piece in self.pieces
         )
         self.length += len(text)
+        self.meter.step()
         if self.length > MAX_LENGTH:
             raise ExpressionError(f"the result is longer than {MAX_LENGTH} characters")
         return text
@@ -118,7 +124,13 @@ def _plain(term: Term) -> str:
         raise PatternError(str(error)) from None
 
 
-def _searchable(text: str) -> str:
+def _searchable(text: str, regexp: _Regexp) -> str:
+    """Return a text that a pattern can be searched in within about a second."""
+    if len(text) * regexp.programsize > _MOST_WORK:
+        raise ExpressionError(
+            f"a text of {len(text):,} characters is too long for a pattern of "
+            f"{regexp.programsize:,} states"
+        )
     utf8(text)
     return text
 

@@ -13,11 +13,14 @@ from urllib.parse import quote
 from headrace.functions.errors import ExpressionError
 from headrace.functions.terms import simple_text
 from headrace.functions.values import FALSE, TRUE, literal_of, whole_number_of
+from headrace.metering import current
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import RDF_LANG_STRING, XSD_STRING
 
 MAX_LENGTH: Final = 1 << 24
 """The longest text that a function makes, in characters."""
+_PART: Final = 1 << 16
+"""So many bytes are encoded between two looks at the clock."""
 
 
 def string(term: Term) -> Literal:
@@ -142,7 +145,12 @@ def lower(term: Term) -> Literal:
 
 def encoded_for_uri(term: Term) -> Literal:
     """ENCODE_FOR_URI: percent-encode all but unreserved characters."""
-    return Literal(bounded(quote(utf8(string(term).lexical), safe="-_.~")))
+    text, meter = utf8(string(term).lexical), current()
+    parts = []
+    for start in range(0, len(text), _PART):
+        meter.check("ENCODE_FOR_URI")
+        parts.append(quote(text[start : start + _PART], safe="-_.~"))
+    return Literal(joined(parts))
 
 
 def concatenated(*terms: Term) -> Literal:
@@ -155,7 +163,10 @@ def concatenated(*terms: Term) -> Literal:
 
 def joined(texts: Iterable[str], separator: str = "") -> str:
     """Texts with a separator between them, unless that becomes too long."""
-    pieces = list(texts)
-    if sum(map(len, pieces)) + len(separator) * len(pieces) > MAX_LENGTH:
-        raise ExpressionError(f"the result is longer than {MAX_LENGTH} characters")
+    pieces, length = list[str](), 0
+    for each in texts:
+        pieces.append(each)
+        length += len(each) + len(separator)
+        if length > MAX_LENGTH:
+            raise ExpressionError(f"the result is longer than {MAX_LENGTH} characters")
     return separator.join(pieces)

@@ -27,7 +27,8 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind, double_texts
-from headrace.rdf.terms import Term
+from headrace.metering import current
+from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 
 _VALUE: Final = "value"
@@ -253,9 +254,14 @@ def _slow(
 
 
 def _result(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Term | None:
+    meter = current()
+    meter.step()
     try:
         # DISTINCT has been done on ids.
-        return of_terms(call.function, terms, separator=call.separator)
+        found = of_terms(call.function, terms, separator=call.separator)
+        if isinstance(found, Literal):
+            meter.make_text(len(found.lexical), "an aggregate")
+        return found
     except UnreadableValueError:
         _note_unreadable(terms, failures)
     except ExpressionError as error:

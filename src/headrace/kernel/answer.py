@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Final
 
 import polars as pl
 
@@ -18,18 +19,23 @@ from headrace.algebra.query import (
     Select,
     TemplateQuad,
 )
+from headrace.kernel.budget import Budget
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, column
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
+from headrace.metering import current
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import BlankNode, Iri, Literal, Quad, QuotedTriple, Term
 from headrace.results.table import Table
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.rule import Rule
 from headrace.rewrite.rules import RULES
+
+_ROW: Final = 7
+"""Numbers that take as many bytes as a row besides its terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ def active_data(dataset: Dataset, quads: Quads, dictionary: Dictionary) -> Data:
 
 def table(found: Solutions, variables: tuple[Variable, ...], dictionary: Dictionary) -> Table:
     """The terms of some solutions, in their order."""
+    Budget.current().check(found.height, "the answer", 2 * len(variables) + _ROW)
     columns = [dictionary.terms(found.frame[column(variable)]) for variable in variables]
     names = tuple(variable.name for variable in variables)
     if not columns:
@@ -100,7 +107,7 @@ def constructed(
     names = found.names
     columns = [dictionary.terms(found.frame[name]) for name in names]
     keys = zip(*(found.frame[name].to_list() for name in [INSTANT, *names]), strict=True)
-    for position, key in enumerate(keys):
+    for position, key in enumerate(current().steps(keys)):
         terms = {name: terms[position] for name, terms in zip(names, columns, strict=True)}
         scope = blake2b(repr((key, position)).encode(), digest_size=8).hexdigest()
         for quad in template:

@@ -1,47 +1,61 @@
-"""How much an evaluation may cost; going over is an error that names what cost it."""
+"""The size that an operator may make, and the meter of its evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headrace.errors import HeadraceError
+from headrace.errors import LimitError
+from headrace.metering import EvaluationLimits, Meter, current, megabytes
 
-MAX_ROWS = 20_000_000
-
-
-class BudgetError(HeadraceError):
-    """An evaluation needs more rows or more time than it may have; only its query stops."""
-
-
-def _never() -> float:
-    return 0.0
+MAX_ROWS = EvaluationLimits().rows
+_WIDTH = 3
+"""Columns of a result whose number is not known beforehand."""
+_NUMBER = 8
+"""Bytes of an id, or of an instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits for one evaluation.
+    """Limits of each operator of one evaluation.
 
     Attributes:
         rows: how many rows any one operator may make.
-        deadline: until when it must be done, by the clock that follows.
-        clock: tells the time in seconds.
+        bytes: how many bytes of columns.
+        meter: checks the time of the evaluation.
     """
 
     rows: int = MAX_ROWS
-    deadline: float | None = None
-    clock: Callable[[], float] = field(default=_never, compare=False)
+    bytes: int = EvaluationLimits().bytes
+    meter: Meter = field(default_factory=current, compare=False)
 
-    def check(self, rows: int, what: str) -> None:
-        """Refuse an operator that makes too many rows, or that comes too late.
+    @classmethod
+    def current(cls) -> Budget:
+        """Return the limits of the evaluation that is under way in this thread."""
+        meter = current()
+        return cls(meter.limits.rows, meter.limits.bytes, meter)
+
+    def check(self, rows: int, what: str, columns: int = _WIDTH) -> None:
+        """Refuse an operator that makes too many rows or bytes, or that comes too late.
+
+        Args:
+            rows: how many rows it makes.
+            what: the operator, as an error names it.
+            columns: how many columns.
 
         Raises:
-            BudgetError: saying which operator, how many rows, and what to do.
+            LimitError: saying which operator, how much, and what to do.
         """
         if rows > self.rows:
-            raise BudgetError(
+            raise LimitError(
+                "rows",
                 f"{what} would make {rows:,} rows, and a query may make {self.rows:,}; "
-                "join its patterns on a variable, or filter them first"
+                "join its patterns on a variable, or filter them first",
             )
-        if self.deadline is not None and self.clock() > self.deadline:
-            raise BudgetError(f"the evaluation took too long; it stopped at {what}")
+        size = _NUMBER * rows * columns
+        if size > self.bytes:
+            raise LimitError(
+                "bytes",
+                f"{what} would make {rows:,} rows of {megabytes(size)} in memory, and a query may "
+                f"make {megabytes(self.bytes)}; select fewer variables, or filter them first",
+            )
+        self.meter.check(what)

@@ -18,6 +18,7 @@ from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJEC
 from headrace.kernel.places import Places
 from headrace.kernel.shelf import Shelves, has_quoted
 from headrace.kernel.values import KIND, VALUES, Kind, values
+from headrace.metering import current
 from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId, quoted_id, text_id, text_ids
 from headrace.rdf.options import OnError, report
@@ -80,10 +81,9 @@ class Dictionary:
 
     def encode_all(self, terms: Sequence[Term | None]) -> pl.Series:
         """The ids of many terms; what is unbound stays so."""
-        encode = self.encode
-        return pl.Series(
-            ID, [None if term is None else encode(term) for term in terms], dtype=pl.Int64
-        )
+        encode, counted = self.encode, current().steps(terms)
+        ids = [None if term is None else encode(term) for term in counted]
+        return pl.Series(ID, ids, dtype=pl.Int64)
 
     def encode_texts(self, texts: Sequence[str]) -> pl.Series:
         """The ids of terms by their canonical texts, none of which is a quoted triple."""
@@ -427,7 +427,9 @@ class Dictionary:
         missing = list({identity for identity in wanted if identity not in terms} - {None})
         if missing:
             column = pl.Series(ID, missing, dtype=pl.Int64)
+            meter = current()
             for identity, text in zip(missing, self.texts(column), strict=True):
+                meter.step()
                 terms[identity] = read_term(text)
         return [None if identity is None else terms[identity] for identity in wanted]
 

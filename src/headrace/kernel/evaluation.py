@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from headrace.algebra.scope import possible
-from headrace.errors import HeadraceError, InternalError, QueryError
+from headrace.errors import HeadraceError, InternalError, LimitError, QueryError
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
 from headrace.functions.table import Functions
@@ -32,6 +32,7 @@ from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_service
 from headrace.kernel.table import Table
+from headrace.metering import SECONDS, UNLIMITED, Meter, current, metered
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
 from headrace.rdf.terms import Literal
@@ -52,7 +53,8 @@ class Around:
         static: the statements that are the same at every instant.
         service: how remote endpoints are asked.
         functions: the functions that can be called by IRI.
-        budget: makes what one evaluation may cost.
+        budget: makes the limits of the operators of one evaluation.
+        meter: makes the meter of one query in one step.
         observe: told what each operator of a query has found.
         tables: what follows from the statements of streams, where queries have a schema.
         fetch: how the mappings of local views are fetched.
@@ -64,6 +66,7 @@ class Around:
     service: CallService = no_service
     functions: Functions = field(default_factory=Functions)
     budget: Callable[[], Budget] = Budget
+    meter: Callable[[], Meter] = lambda: UNLIMITED
     observe: Observe | None = None
     tables: Tables | None = None
     fetch: Fetch | None = None
@@ -122,6 +125,19 @@ def evaluate_held(
 
 
 @dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why some instants cannot be evaluated at once.
+
+    Attributes:
+        problem: what is wrong.
+        is_slow: whether they take too long.
+    """
+
+    problem: str
+    is_slow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Evaluation:
     """A query being evaluated at some instants."""
 
@@ -136,26 +152,38 @@ class _Evaluation:
         """Evaluate a run of instants; where one stops the query, which, and why.
 
         A run that fails is evaluated in parts: what the first instants give is reported, and what
-        a budget allows to each does not depend on how many are evaluated at once.
+        a budget allows to each does not depend on how many are evaluated at once. A run that takes
+        too long goes on with its first instant alone: the time that is left suffices for one.
         """
-        alone = stop - start == 1
-        failure = ""
-        if alone or not self.held.plan.asks_services:
-            try:
+        most = size = 1 if self.held.plan.asks_services else stop - start
+        while start < stop:
+            end = min(start + size, stop)
+            failure = self._failure(start, end)
+            if failure is None:
+                start, size = end, min(2 * size, most)
+                continue
+            if end - start == 1:
+                return start, failure.problem
+            most = (end - start) // 2
+            size = 1 if failure.is_slow else most
+        return None
+
+    def _failure(self, start: int, stop: int) -> _Failure | None:
+        """Evaluate some instants at once and publish their answers; why that fails, if it does."""
+        alone, meter = stop - start == 1, current()
+        try:
+            with metered(meter if alone else meter.for_several()):
                 self.publish(start, stop, self._answers(start, stop))
-            except InstantError as error:
-                self.errors[start] = str(error)
-                return None
-            except HeadraceError as error:
-                failure = error.problem if isinstance(error, QueryError) else str(error)
-            except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
-                failure = f"{type(error).__name__}: {error}"
-            else:
-                return None
-            if alone:
-                return start, failure
-        middle = (start + stop) // 2
-        return self.run(start, middle) or self.run(middle, stop)
+        except InstantError as error:
+            self.errors[start] = str(error)
+        except LimitError as error:
+            return _Failure(str(error), error.limit == SECONDS)
+        except HeadraceError as error:
+            return _Failure(error.problem if isinstance(error, QueryError) else str(error))
+        except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
+            return _Failure(f"{type(error).__name__}: {error}")
+        meter.restart()
+        return None
 
     def _answers(self, start: int, stop: int) -> pl.DataFrame:
         """The answers at a run of instants, which are numbered from 0."""

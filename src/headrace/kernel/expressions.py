@@ -60,6 +60,10 @@ _COMPARED: Final[dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]]] = {
 # Two different terms of these kinds are never equal, whatever they are.
 _NAMES: Final = [int(Kind.IRI), int(Kind.BLANK)]
 _RESULT: Final = "result"
+_TERM: Final = 150
+"""Bytes of a term besides its text."""
+_SEED: Final = 10
+"""Numbers that take as many bytes as a term of a row, or what its random values follow from."""
 _RESULT_ROW: Final = "row of the result"
 
 
@@ -257,6 +261,7 @@ class Expressions:
         columns = [self.dictionary.terms(distinct[column(each)]) for each in inputs]
         rows = zip(*columns, strict=True) if columns else (() for _ in range(distinct.height))
         results: list[object] = []
+        meter = self.budget.meter
         for position, (instant, row) in enumerate(zip(distinct[INSTANT], rows, strict=True)):
             context = replace(self.context, now=self.moment(instant))
             if seeds is not None:
@@ -266,10 +271,14 @@ class Expressions:
                 for variable, term in zip(inputs, row, strict=True)
                 if term is not None
             }
+            meter.step()
             try:
-                results.append(evaluate(solution, context))
+                result = evaluate(solution, context)
             except ExpressionError:
-                results.append(None)
+                result = None
+            if isinstance(result, Literal):
+                meter.make_text(_TERM + len(result.lexical))
+            results.append(result)
         return results
 
     def _spread(
@@ -287,15 +296,18 @@ class Expressions:
     def seeds(self, frame: pl.DataFrame) -> list[bytes]:
         """Bytes for each row that follow from its terms and its instant, and differ for each."""
         names = sorted(name for name in frame.columns if name.startswith("?"))
+        self.budget.check(frame.height, "a value by chance", _SEED + _SEED * len(names))
         columns = [self.dictionary.texts(frame[name]).to_list() for name in names]
         rows = zip(*columns, strict=True) if columns else (() for _ in range(frame.height))
         seen: dict[tuple[object, ...], int] = {}
         seeds = []
+        meter = self.budget.meter
         for instant, row in zip(frame[INSTANT].to_list(), rows, strict=True):
             # What is unbound has no say: which columns there are depends on the other rows.
             bound = [(name, text) for name, text in zip(names, row, strict=True) if text]
             key = (self.label(instant), *bound)
             count = seen[key] = seen.get(key, -1) + 1
+            meter.step()
             seeds.append(blake2b(repr((key, count)).encode(), digest_size=16).digest())
         return seeds
 

@@ -28,6 +28,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.members import MEMBER
 from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.table import Ids, Table
+from headrace.metering import current
 from headrace.rdf.terms import Quad, canonical
 
 TRUTH = "?_:.truth"
@@ -67,6 +68,7 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
     key = [name for name in (MEMBER, INSTANT) if name in frame.columns]
     names = [name for name in frame.columns if name not in key]
     texts = dictionary.texts_of([frame[name] for name in names])
+    check_texts(texts)
     by = key if ordered else [*key, *names]
     rows = pl.DataFrame([*(frame[name] for name in key), *texts])
     if rows.height <= 1:
@@ -74,6 +76,17 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
     if rows.height <= _FEW and not ordered:
         return _sorted_few(rows, by)
     return rows.sort(by, nulls_last=False, maintain_order=ordered)
+
+
+def check_texts(texts: Sequence[pl.Series]) -> None:
+    """Check the size of the texts of an answer, in which one term may occur many times.
+
+    Raises:
+        LimitError: they are too large.
+    """
+    meter = current()
+    for each in texts:
+        meter.make_text(int(each.str.len_bytes().sum() or 0), "the answer")
 
 
 def table_texts(instants: Ids, rows: Table, ordered: bool, dictionary: Dictionary) -> pl.DataFrame:
@@ -111,7 +124,11 @@ def statement_texts(
         if isinstance(form, Construct)
         else _described(form, frame, data, dictionary)
     )
-    texts = [(instant, *_texts(quad)) for instant, quad in rows]
+    meter, texts = current(), []
+    for instant, quad in rows:
+        row = _texts(quad)
+        meter.make_text(sum(len(text) for text in row if text is not None), "the answer")
+        texts.append((instant, *row))
     schema = {INSTANT: pl.Int64, **dict.fromkeys(STATEMENT, pl.String)}
     return (
         pl.DataFrame(texts, schema=schema, orient="row")
@@ -131,8 +148,10 @@ def _constructed(
     """What the template makes of each row; its blank nodes follow from the row alone."""
     names = [name for name in frame.columns if name != INSTANT]
     columns = [dictionary.terms(frame[name]) for name in names]
+    meter = current()
     seen: dict[tuple[object, ...], int] = {}
     for position, instant in enumerate(frame[INSTANT].to_list()):
+        meter.step()
         terms = {name: values[position] for name, values in zip(names, columns, strict=True)}
         key = (label(instant), *terms.values())
         count = seen[key] = seen.get(key, -1) + 1

@@ -21,6 +21,8 @@ _UNNAMED: Final = "?_:."
 _ROW = "?_:.row"  # named as a variable, so that it is carried along like one
 _OTHER = "instant of the other side"
 _TOO = " on the other side"
+_NUMBER: Final = 8
+"""Bytes of an id."""
 
 Condition = Callable[[Solutions], pl.Series]
 """Which of some solutions are kept: a column of truth values, null where it is an error."""
@@ -50,6 +52,8 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
         by_left, by_right = _identifies(left, on), _identifies(right, on)
         if not (by_left or by_right):
             _check_size(left.frame, others, on, budget)
+        else:
+            budget.check(0, "a join")
         found = (
             left.frame.join(others, on=on, how="inner")
             if on
@@ -141,6 +145,7 @@ def union(branches: Sequence[Solutions], instants: Sequence[int]) -> Solutions:
     keyed = any(branch.keyed for branch in branches)
     parts = [branch.expanded(instants) if keyed else branch for branch in branches]
     names = _all_columns(*parts)
+    Budget.current().check(sum(part.height for part in parts), "a union", len(names) + 1)
     return Solutions(pl.concat([complete(part.frame, names) for part in parts]), keyed)
 
 
@@ -236,16 +241,17 @@ def _identifies(solutions: Solutions, on: list[str]) -> bool:
 
 def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget) -> None:
     if not on:
-        budget.check(left.height * right.height, "a join without a shared variable")
+        rows = left.height * right.height
+        budget.check(rows, "a join without a shared variable", left.width + right.width)
         return
-    if (
-        left.height * right.height > budget.rows
-        and not _is_key(right, on)
-        and not _is_key(left, on)
-    ):
+    columns = left.width + right.width - len(on)
+    most = min(budget.rows, budget.bytes // (_NUMBER * columns))
+    if left.height * right.height > most and not _is_key(right, on) and not _is_key(left, on):
         names = [name for name in on if name != INSTANT]
         shared = f"on {_shown(names)}" if names else "without a shared variable"
-        budget.check(_size(left, right, on), f"a join {shared}")
+        budget.check(_size(left, right, on), f"a join {shared}", columns)
+    else:
+        budget.check(0, "a join")
 
 
 def _shown(names: list[str]) -> str:

@@ -54,7 +54,8 @@ class Apart:
         found = found.expanded(self.instants)
         frame = found.frame
         if OF_MEMBER not in frame.columns:
-            budget.check(frame.height * self.members, "what members have in common")
+            rows = frame.height * self.members
+            budget.check(rows, "what members have in common", frame.width + 1)
             everyone = pl.int_range(self.members, dtype=pl.Int64, eager=True).alias(OF_MEMBER)
             frame = frame.join(everyone.to_frame(), how="cross")
         number = pl.col(INSTANT) * self.members + pl.col(OF_MEMBER)

@@ -74,10 +74,12 @@ class Operand:
         """Matches with those of this part that agree with them on some columns."""
         what = "a join of what is new" if on else "a join without a shared variable"
 
-        def allow(rows: int) -> None:
-            budget.check(rows, what)
-
         others = [name for name in self.names if name not in on]
+        columns = len(found.columns) + len(others)
+
+        def allow(rows: int) -> None:
+            budget.check(rows, what, columns)
+
         pieces = []
         if self.memory is not None and self.rows:
             ours, theirs = self.memory.meeting(found, on, allow)

@@ -86,10 +86,12 @@ def _ranks(ids: pl.Series, expressions: Expressions) -> pl.Series:
     if quick is not None:
         return quick
     terms = expressions.dictionary.terms(distinct)
-    pairs = sorted(zip(terms, distinct, strict=True), key=lambda pair: order_key(pair[0]))
+    meter = expressions.budget.meter
+    keys = [order_key(term) for term in meter.steps(terms)]
+    pairs = sorted(zip(keys, terms, distinct, strict=True), key=lambda pair: pair[0])
     places: dict[int | None, int] = {}
     place, before = 0, None
-    for term, identity in pairs:
+    for _, term, identity in meter.steps(pairs):
         key = value_key(term)
         place, before = (place if key == before else place + 1), key
         places[identity] = place

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
+import numpy as np
 import polars as pl
 
 from headrace.algebra.expressions import PatternTerm, TriplePattern, Variable
@@ -34,6 +35,9 @@ from headrace.kernel.solutions import Solutions, complete
 from headrace.rdf.terms import Iri, Term
 
 _START, _MIDDLE, _END = Variable("_:.start"), Variable("_:.middle"), Variable("_:.end")
+_DEGREE: Final = "degree"
+_MOST_STEPS: Final = 1_000_000
+"""So many steps of a path are followed at once, so that memory stays bounded."""
 _FROM, _VIA, _TO = column(_START), column(_MIDDLE), column(_END)
 
 
@@ -131,6 +135,7 @@ class Paths:
     def _closure(
         self, subject: PatternTerm, path: ZeroOrOne | ZeroOrMore | OneOrMore, object_: PatternTerm
     ) -> Solutions:
+        path = _simplified(path)
         stands = not isinstance(path, OneOrMore) or may_be_empty(path.path)
         steps = self.solutions(PathPattern(_START, path.path, _END))
         if stands and self._data.keyed:
@@ -155,16 +160,23 @@ class Paths:
             return found.rename({_FROM: _TO, _TO: _FROM}).select(INSTANT, _FROM, _TO)
         reached = frontier
         onward = steps.rename({_FROM: _VIA, _TO: _TO})
+        degrees = onward.group_by(INSTANT, _VIA).len(name=_DEGREE)
         while not frontier.is_empty():
-            new = (
-                frontier.rename({_TO: _VIA})
-                .join(onward, on=[INSTANT, _VIA], how="inner")
-                .select(INSTANT, _FROM, _TO)
-                .unique()
-            )
-            frontier = new.join(reached, on=[INSTANT, _FROM, _TO], how="anti")
-            reached = pl.concat([reached, frontier])
-            self._budget.check(reached.height, "a path of any length")
+            new: list[pl.DataFrame] = []
+            known = reached
+            for part in _parts(frontier.rename({_TO: _VIA}), degrees):
+                self._budget.check(known.height, "a path of any length")
+                pairs = (
+                    part.join(onward, on=[INSTANT, _VIA], how="inner")
+                    .select(INSTANT, _FROM, _TO)
+                    .unique()
+                    .join(known, on=[INSTANT, _FROM, _TO], how="anti")
+                )
+                if not pairs.is_empty():
+                    new.append(pairs)
+                    known = pl.concat([known, pairs])
+            frontier = pl.concat(new) if new else frontier.clear()
+            reached = known
         return reached
 
     def _standing(
@@ -206,6 +218,32 @@ class Paths:
             if isinstance(term, Variable)
         }
         return pairs.with_frame(frame.select(INSTANT, **columns))
+
+
+def _simplified(path: ZeroOrOne | ZeroOrMore | OneOrMore) -> ZeroOrOne | ZeroOrMore | OneOrMore:
+    """Drop the repetitions inside of a repetition: `(p+)*` leads where `p*` does."""
+    while True:
+        match path:
+            case OneOrMore(OneOrMore(inner)):
+                path = OneOrMore(inner)
+            case ZeroOrMore(ZeroOrOne(inner) | ZeroOrMore(inner) | OneOrMore(inner)):
+                path = ZeroOrMore(inner)
+            case OneOrMore(ZeroOrOne(inner) | ZeroOrMore(inner)):
+                path = ZeroOrMore(inner)
+            case _:
+                return path
+
+
+def _parts(frontier: pl.DataFrame, degrees: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Cut pairs into parts from whose ends a bounded number of steps leads on."""
+    steps = frontier.join(degrees, on=[INSTANT, _VIA], how="left", maintain_order="left")[_DEGREE]
+    totals = steps.fill_null(0).cast(pl.Int64).cum_sum().to_numpy()
+    start = 0
+    while start < totals.size:
+        before = int(totals[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(totals, before + _MOST_STEPS, "right")))
+        yield frontier[start:stop]
+        start = stop
 
 
 def may_be_empty(path: Path) -> bool:

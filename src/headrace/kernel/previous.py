@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from headrace.algebra.reporting import Emit
 from headrace.kernel.emission import changes
 from headrace.kernel.evaluation import Around, lasting_answers
 from headrace.kernel.incremental import Matched
+from headrace.metering import UNLIMITED, metered
 
 
 @dataclass(slots=True)
@@ -32,8 +33,7 @@ class Previous:
         if self.rows is None and self.told is not None and self.around is not None:
             [matches] = self.told.found.values()
             # It was allowed when it was told; who asks now must not be refused.
-            allowed = replace(self.around.budget(), deadline=None)
-            around = replace(self.around, budget=lambda: allowed)
-            rows = lasting_answers(self.told, matches, around)
+            with metered(UNLIMITED):
+                rows = lasting_answers(self.told, matches, self.around)
             _, self.rows = changes(rows, 1, Emit.ISTREAM, None)
         return self.rows

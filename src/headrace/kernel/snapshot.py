@@ -117,7 +117,7 @@ class _Snapshot:
         else:
             below = replace(self.around, instants=apart.instants, apart=None)
             found = apart.spread(replace(self, around=below)._known(operator), budget)
-        budget.check(found.height, type(operator).__name__.lower())
+        budget.check(found.height, type(operator).__name__.lower(), found.frame.width)
         return found
 
     def _known(self, operator: Operator) -> Solutions:

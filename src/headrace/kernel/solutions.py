@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from headrace.algebra.expressions import Variable
+from headrace.kernel.budget import Budget
 from headrace.kernel.columns import CHANCE, INSTANT, STAMP, column
 from headrace.planning.limits import Limit
 
@@ -102,6 +103,8 @@ class Solutions:
         if self.keyed:
             return self
         every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
+        rows = every.height * self.height
+        Budget.current().check(rows, "solutions at each instant", self.frame.width)
         return Solutions(every.join(self.frame.drop(INSTANT), how="cross"), keyed=True)
 
 

@@ -31,6 +31,7 @@ from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.standing import Standing, completed
+from headrace.metering import metered
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Parameters, Shape, parameters_of
 from headrace.rdf.terms import Iri
@@ -277,12 +278,14 @@ class Kernel:
         if schedule is None:
             return (), [query]
         if turn is None:
-            query.look_ahead(schedule, logs, self.around)
+            with metered(self.around.meter()):
+                query.look_ahead(schedule, logs, self.around)
             return (), [query]
         due, told = turn, list[Report]()
 
         def tell(some: Standing) -> None:
-            told.extend(some.told(due, logs, self.around, schedule))
+            with metered(self.around.meter()):
+                told.extend(some.told(due, logs, self.around, schedule))
             if query in self._turns:
                 self._turns[some] = due
 
@@ -360,7 +363,8 @@ class Kernel:
         found: dict[Standing, Sequence[Report]] = dict.fromkeys(due, ())
         answers = self.elsewhere.answers(asked, self.around.dictionary) if asked else []
         for (query, instants), answered in zip(asked, answers, strict=True):
-            report = query.reported(instants, answered, self.around)
+            with metered(self.around.meter()):
+                report = query.reported(instants, answered, self.around)
             found[query] = [turns[query].told(report, query.failure is not None)]
         return found
 

@@ -7,7 +7,6 @@ never change, so what a worker has read once it may use again: a cache that can 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from headrace.kernel.evaluation import Around, Outcome
 from headrace.kernel.parts import Due, PartFound, found_by_part, owned, used_ids
 from headrace.kernel.scan import Share
 from headrace.kernel.step import Arrivals
+from headrace.metering import EvaluationLimits, Meter, metered
 from headrace.pipeline.decode import Decoding, load
 from headrace.pipeline.faults import reach
 from headrace.pipeline.intake import united
@@ -48,20 +48,17 @@ class Allowed:
         seed: of the ids.
         static: static data and their terms, in a file; none if there are none.
         functions: the functions that can be called by IRI.
-        rows: how many rows any step of an evaluation may make.
-        seconds: how long an evaluation may take.
+        limits: what one evaluation may use.
     """
 
     seed: int
     static: Path | None = None
     functions: Functions = field(default_factory=Functions)
-    rows: int = Budget().rows
-    seconds: float | None = None
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
 
     def budget(self) -> Budget:
-        """What one evaluation may cost."""
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        return Budget(self.rows, deadline, time.monotonic)
+        """Make the limits of the operators of one evaluation."""
+        return Budget(self.limits.rows, self.limits.bytes)
 
 
 @dataclass(frozen=True)
@@ -160,7 +157,8 @@ class _Worker:
             stream: self._stream(stream, due, share, request) if stream in needed else Arrivals()
             for stream in due.plan.streams
         }
-        return found_by_part(due, share, streams, around)
+        with metered(Meter(allowed.limits)):
+            return found_by_part(due, share, streams, around)
 
     def _stream(self, stream: Iri, due: Due, share: Share | None, request: PartRequest) -> Arrivals:
         """What open windows hold of a stream that falls to a part."""

@@ -278,8 +278,7 @@ class Deployed:
             allowed=Allowed(
                 deployment.seed,
                 functions=engine.static.functions,
-                rows=self.settings.limits.rows,
-                seconds=self.settings.timeout,
+                limits=engine.limits,
             ),
         )
         return Batches(deployment, setup, self._hear)

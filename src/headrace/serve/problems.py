@@ -12,6 +12,7 @@ from headrace.dialects.translate.terms import Note
 from headrace.errors import (
     DataError,
     HeadraceError,
+    LimitError,
     MachineError,
     QueryError,
     QuerySyntaxError,
@@ -22,7 +23,7 @@ from headrace.errors import (
     TooLargeError,
 )
 from headrace.ingest.log import LogFull
-from headrace.kernel.budget import BudgetError
+from headrace.metering import SECONDS
 
 MEDIA_TYPE: Final = "application/problem+json"
 _TITLES: Final = {
@@ -102,9 +103,8 @@ def problem_of(error: HeadraceError) -> Problem:
             return Problem(400, error.problem, title="wrong data", errors=[place_of(error)])
         case LogFull():
             return busy("the log of the stream is full; its elements are being read", 1, 429)
-        case BudgetError():
-            slow = "took too long" in str(error)
-            return Problem(504 if slow else 422, str(error))
+        case LimitError():
+            return Problem(504 if error.limit == SECONDS else 422, str(error))
         case RefusedError():
             return Problem(403, str(error))
         case ServiceError():

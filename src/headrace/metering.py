@@ -1,0 +1,256 @@
+"""Limits of an evaluation, and the meter that stops it where it exceeds them.
+
+Every thread has a current meter. Operators report their rows and bytes to it, and loops report
+their steps, so that work that no operator can foresee is stopped too.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from headrace.errors import LimitError
+
+MEGABYTE: Final = 1_000_000
+_STEPS: Final = 16
+"""Steps of a loop between two looks at the clock."""
+_SAMPLING: Final = 0.02
+"""Seconds between two measurements of the memory of the process."""
+_SHARE: Final = 8
+"""An evaluation with less than one part in so many of the memory is not what uses it up."""
+_SHARE_OF_SEVERAL: Final = 4
+"""One part in so many of the time that is left may be spent on several instants at once."""
+SECONDS: Final = "seconds"
+"""The name of the limit of time."""
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationLimits:
+    """What one evaluation of a query may use.
+
+    Attributes:
+        rows: rows that any operator may make.
+        bytes: bytes that any operator may make, and all texts that expressions make together.
+        seconds: seconds until there is an answer for an instant; no limit if none.
+    """
+
+    rows: int = 20_000_000
+    bytes: int = 2_000 * MEGABYTE
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits under which nothing can be evaluated."""
+        if self.rows < 1 or self.bytes < 1 or (self.seconds is not None and self.seconds < 0):
+            raise ValueError("a limit of an evaluation is a positive number")
+
+
+class MemoryGauge:
+    """The memory of this process, measured now and then, and its limit."""
+
+    def __init__(self) -> None:
+        """Begin without a limit."""
+        self.limit: int | None = None
+        self.reserved = 0
+        self.used = 0
+        self._measured = 0.0
+        self._measure: Callable[[], int] | None = None
+
+    def start(
+        self, limit: int | None, measure: Callable[[], int] | None = None, reserved: int = 0
+    ) -> None:
+        """Set the limit in bytes, and how the memory of the process is measured.
+
+        Args:
+            limit: bytes that the process may use; no limit if none.
+            measure: returns the bytes that it uses; those of the operating system if not given.
+            reserved: bytes of the limit that belong to other processes.
+        """
+        self.limit, self.reserved = limit, reserved
+        self._measure = measure or resident_bytes
+        self._measured = 0.0
+        self.used = self._measure() if limit is not None else 0
+
+    def sample(self, now: float) -> int:
+        """Return the bytes in use, measured at most so often."""
+        if self._measure is not None and now - self._measured >= _SAMPLING:
+            self._measured = now
+            self.used = self._measure()
+        return self.used
+
+    @property
+    def allowed(self) -> int | None:
+        """The bytes that this process may use."""
+        return None if self.limit is None else max(self.limit - self.reserved, 0)
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether the last measurement was over the limit."""
+        return self.allowed is not None and self.used > self.allowed
+
+
+MEMORY: Final = MemoryGauge()
+"""The memory of this process."""
+
+
+class Meter:
+    """What an evaluation has used of its limits."""
+
+    __slots__ = ("_began", "_clock", "_grown_from", "_limits", "_made", "_memory", "_steps")
+
+    def __init__(
+        self,
+        limits: EvaluationLimits,
+        clock: Callable[[], float] = time.monotonic,
+        memory: MemoryGauge = MEMORY,
+    ) -> None:
+        """Begin now."""
+        self._limits, self._clock, self._memory = limits, clock, memory
+        self._steps = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin the evaluation of the next instants."""
+        self._began = self._clock()
+        self._made = 0
+        self._grown_from = 0 if self._memory.limit is None else self._memory.sample(self._began)
+
+    def step(self) -> None:
+        """Count a step of a loop; check the time now and then.
+
+        Raises:
+            LimitError: there is no time or memory left.
+        """
+        self._steps += 1
+        if self._steps % _STEPS == 0:
+            self.check("an expression")
+
+    def check(self, what: str) -> None:
+        """Check the time, and the memory of the process.
+
+        Args:
+            what: what is at work, for the error.
+
+        Raises:
+            LimitError: there is no time or memory left.
+        """
+        now, seconds = self._clock(), self._limits.seconds
+        if seconds is not None and now - self._began > seconds:
+            raise LimitError(
+                SECONDS, f"the evaluation took longer than {seconds:g} s; it stopped at {what}"
+            )
+        if self._memory.limit is not None:
+            self._check_memory(now, what)
+
+    def _check_memory(self, now: float, what: str) -> None:
+        used, allowed = self._memory.sample(now), self._memory.allowed
+        if allowed is None or used <= allowed:
+            return
+        grown = used - self._grown_from
+        if grown * _SHARE > allowed:
+            raise LimitError(
+                "memory",
+                f"the process uses {megabytes(used)} of {megabytes(allowed)}, and this evaluation "
+                f"has added {megabytes(grown)} of them; it stopped at {what}",
+            )
+
+    def make_text(self, size: int, what: str = "an expression") -> None:
+        """Count text that an expression or a result makes.
+
+        Args:
+            size: bytes or characters of it.
+            what: what makes it, for the error.
+
+        Raises:
+            LimitError: there is too much of it.
+        """
+        self._made += size
+        if self._made > self._limits.bytes:
+            raise LimitError(
+                "bytes",
+                f"{what} made {megabytes(self._made)} of text, and a query may make "
+                f"{megabytes(self._limits.bytes)}; shorten it, or group fewer solutions",
+            )
+        if size > MEGABYTE:
+            self.check(what)
+
+    def steps(self, values: Iterable[T]) -> Iterator[T]:
+        """Yield values, and count each as a step."""
+        for each in values:
+            self.step()
+            yield each
+
+    def counting(self, function: Callable[[T], K]) -> Callable[[T], K]:
+        """Return a function that counts each of its calls as a step."""
+
+        def counted(value: T) -> K:
+            self.step()
+            return function(value)
+
+        return counted
+
+    def for_several(self) -> Meter:
+        """Return a meter for several instants at once, which may use a part of the time left.
+
+        Where they take too long together, there is time left for each of them alone.
+        """
+        seconds = self._limits.seconds
+        if seconds is None:
+            return self
+        left = max(seconds - (self._clock() - self._began), 0.0)
+        limits = EvaluationLimits(self._limits.rows, self._limits.bytes, left / _SHARE_OF_SEVERAL)
+        return Meter(limits, self._clock, self._memory)
+
+    @property
+    def limits(self) -> EvaluationLimits:
+        """The limits of the evaluation."""
+        return self._limits
+
+
+def megabytes(size: int) -> str:
+    """Return a size in megabytes, as errors show it."""
+    return f"{size / MEGABYTE:,.0f} MB" if size >= MEGABYTE else f"{size:,} bytes"
+
+
+def resident_bytes() -> int:
+    """Measure the memory of this process."""
+    import psutil  # noqa: PLC0415 - it takes time to load, and few processes measure
+
+    return int(psutil.Process().memory_info().rss)
+
+
+# -- the meter of a thread -----------------------------------------------------------------------
+
+UNLIMITED: Final = Meter(
+    EvaluationLimits(rows=1 << 62, bytes=1 << 62), clock=lambda: 0.0, memory=MemoryGauge()
+)
+"""The meter of what must not be stopped."""
+
+
+class _Thread(threading.local):
+    """The current meter of each thread."""
+
+    meter: Meter = UNLIMITED
+
+
+_THREAD: Final = _Thread()
+
+
+def current() -> Meter:
+    """Return the meter of this thread; one without limits where no evaluation is under way."""
+    return _THREAD.meter
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[Meter]:
+    """Make a meter the current one of this thread until the end of the block."""
+    before, _THREAD.meter = _THREAD.meter, meter
+    try:
+        yield meter
+    finally:
+        _THREAD.meter = before

@@ -1,0 +1,113 @@
+"""Evaluations are stopped at their limits, wherever the work is done."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import count
+from threading import Thread
+
+import pytest
+
+from headrace import Store
+from headrace.errors import LimitError
+from headrace.metering import EvaluationLimits, MemoryGauge, Meter, current, metered
+from headrace.rdf.terms import Iri, Quad
+
+MB = 1_000_000
+
+
+def test_a_thread_without_an_evaluation_has_no_limits() -> None:
+    current().make_text(1 << 50)
+    current().check("nothing")
+
+
+def test_the_meter_is_that_of_its_thread() -> None:
+    found = []
+    with metered(Meter(EvaluationLimits(seconds=1))) as meter:
+        other = Thread(target=lambda: found.append(current()))
+        other.start()
+        other.join()
+        assert current() is meter
+    assert found[0] is not meter
+    assert current() is found[0]
+
+
+def test_steps_of_a_loop_are_counted() -> None:
+    ticks = count()
+    meter = Meter(EvaluationLimits(seconds=10), lambda: float(next(ticks)))
+    with pytest.raises(LimitError, match="took longer than 10 s") as raised:
+        for _ in meter.steps(range(1_000_000)):
+            pass
+    assert raised.value.limit == "seconds"
+
+
+def test_several_instants_may_use_a_part_of_the_time_that_is_left() -> None:
+    now = [0.0]
+    meter = Meter(EvaluationLimits(seconds=8), lambda: now[0])
+    now[0] = 4.0
+    several = meter.for_several()
+    now[0] = 5.5
+    with pytest.raises(LimitError):
+        several.check("all of them")
+    meter.check("one of them")
+    meter.restart()
+    now[0] = 13.0
+    meter.check("the next one")
+
+
+def test_text_is_counted_until_the_next_evaluation() -> None:
+    meter = Meter(EvaluationLimits(bytes=10 * MB))
+    meter.make_text(6 * MB)
+    with pytest.raises(LimitError, match="made 12 MB of text, and a query may make 10 MB"):
+        meter.make_text(6 * MB)
+    meter.restart()
+    meter.make_text(6 * MB)
+
+
+def test_an_evaluation_that_uses_up_the_memory_is_stopped_and_another_is_not() -> None:
+    used, ticks = [100 * MB], count()
+    gauge = MemoryGauge()
+    gauge.start(1_000 * MB, lambda: used[0])
+    large = Meter(EvaluationLimits(), lambda: float(next(ticks)), gauge)
+    large.check("a join")
+    used[0] = 1_100 * MB
+    with pytest.raises(LimitError, match="1,100 MB of 1,000 MB, and") as raised:
+        large.check("a join")
+    assert raised.value.limit == "memory"
+    Meter(EvaluationLimits(), lambda: float(next(ticks)), gauge).check("a join")
+
+
+def test_the_error_is_the_same_in_another_process() -> None:
+    error = pickle.loads(pickle.dumps(LimitError("rows", "too many")))
+    assert (error.limit, str(error)) == ("rows", "too many (limit 'rows')")
+
+
+CIRCLE = [Quad(Iri(f"x:{n}"), Iri("x:p"), Iri(f"x:{(n + 1) % 120}")) for n in range(120)]
+
+
+@pytest.mark.parametrize("path", ["(<x:p>*)*", "((<x:p>+)?)+", "(<x:p>|^<x:p>)*", "(<x:p>/<x:p>)*"])
+def test_nested_repetitions_of_a_circle_end(path: str) -> None:
+    store = Store(max_rows=20_000)
+    store.add(CIRCLE)
+    found = store.query(f"SELECT (COUNT(*) AS ?n) {{ ?s {path} ?o }}")
+    assert [row[0].lexical for row in found.rows] == ["7200" if "/" in path else "14400"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("SELECT ?z { ?a ?b ?c BIND(REPLACE(STR(?c), '.', '%s') AS ?z) }", "bytes"),
+        ("SELECT (GROUP_CONCAT(CONCAT(?x, STR(?a))) AS ?y) { BIND('%s' AS ?x) ?a ?b ?c }", "bytes"),
+        ("SELECT * { ?a ?b ?c BIND('%s' AS ?x) ?d ?e ?f }", "bytes"),
+        ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", "rows"),
+        ("CONSTRUCT { ?a <x:y> ?x } { ?a ?b ?c BIND(CONCAT(STR(?a), '%s') AS ?x) }", "bytes"),
+        ("SELECT * { ?s (<x:p>|<x:q>)* ?o . ?t (<x:p>|<x:q>)* ?u }", "rows"),
+    ],
+)  # fmt: skip
+def test_what_is_too_large_is_refused(text: str, limit: str) -> None:
+    store = Store(max_rows=100_000, max_bytes=1_000_000)
+    store.add(CIRCLE)
+    with pytest.raises(LimitError) as raised:
+        store.query(text.replace("%s", "a" * 10_000))
+    assert raised.value.limit == limit
+    assert len(store.query("SELECT * { ?s ?p ?o }").rows) == 120  # type: ignore[union-attr]
