@@ -10,6 +10,7 @@ from headrace.background.config import ServiceConfig
 from headrace.dialects import Parsed
 from headrace.errors import DataError, SettingError
 from headrace.kernel.answer import Answer, Statements, Truth
+from headrace.metering import EvaluationLimits
 from headrace.rdf.iri import is_absolute
 from headrace.results.formats import ResultFormat, format_named
 from headrace.results.writing import graph_text, result_text
@@ -21,11 +22,17 @@ def ask(
     data: list[Path],
     graphs: list[str],
     services: ServiceConfig,
-    timeout: float | None = None,
+    limits: EvaluationLimits,
     schemas: Sequence[tuple[str | None, Path]] = (),
 ) -> tuple[Answer, list[DataError], list[str]]:
     """Answer a query over files; return unreadable parts and notes too."""
-    with Store(services=services, timeout=timeout) as store:
+    given = Store(
+        services=services,
+        max_rows=limits.rows,
+        max_bytes=limits.bytes,
+        timeout=limits.seconds,
+    )
+    with given as store:
         store.check(parsed)
         for name, schema in schemas:
             store.schemas.add(name, schema)

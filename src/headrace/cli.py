@@ -66,6 +66,12 @@ ServiceChanges = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="How often single keys of views change: .csv, .tsv or RDF."),
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE", help="A limit: rows, bytes, seconds or memory; may be repeated."
+    ),
+]
 ServiceChangesBy = Annotated[
     str | None,
     typer.Option(
@@ -275,8 +281,10 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     service_changes: ServiceChanges = None,
     service_changes_by: ServiceChangesBy = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds that one evaluation may take.", min=0)
+        float | None,
+        typer.Option(help="Seconds that one evaluation may take, as --limit seconds=.", min=0),
     ] = None,
+    limit: Limit = None,
 ) -> None:
     """Run continuous queries over streams, on Spark or in this process."""
     from headrace.acceptance import RejectionLimit, Requirements  # noqa: PLC0415
@@ -284,6 +292,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from headrace.options import (  # noqa: PLC0415
         named_file,
         parsed_query,
+        run_limits,
         services_of,
         settings_of,
         streams_of,
@@ -304,7 +313,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 service_changes,
                 service_changes_by,
             ),
-            timeout,
+            run_limits(limit or [], timeout),
             out or ["-"],
             late,
             rejected,
@@ -378,23 +387,30 @@ def query(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = "",
     service_allow: ServiceAllow = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which the query is given up.", min=0)
+        float | None,
+        typer.Option(help="Seconds that the query may take, as --limit seconds=.", min=0),
     ] = None,
+    limit: Limit = None,
     service_private: ServicePrivate = None,
     schema: Schema = None,
 ) -> None:
     """Answer a SPARQL 1.1 query over static data."""
     from headrace.answering import ask, written  # noqa: PLC0415
-    from headrace.options import named_file, parsed_query, services_of  # noqa: PLC0415
+    from headrace.metering import MEMORY, Meter, metered  # noqa: PLC0415
+    from headrace.options import named_file, parsed_query, run_limits, services_of  # noqa: PLC0415
 
     with failing():
         parsed = parsed_query(text, None, None)
         services = services_of(service_allow, service_private)
         schemas = [named_file(each) for each in schema or []]
-        answered, problems, notes = ask(parsed, data or [], graph or [], services, timeout, schemas)
-        for note in notes:
-            typer.echo(f"note: {note}", err=True)
-        typer.echo(written(answered, output), nl=False)
+        limits = run_limits(limit or [], timeout)
+        with MEMORY.limited(limits.memory):
+            found = ask(parsed, data or [], graph or [], services, limits, schemas)
+            answered, problems, notes = found
+            for note in notes:
+                typer.echo(f"note: {note}", err=True)
+            with metered(Meter(limits)):
+                typer.echo(written(answered, output), nl=False)
         for problem in problems:
             typer.echo(f"not read: {problem}", err=True)
     if problems:

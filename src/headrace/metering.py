@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeVar
 
 from headrace.errors import LimitError
@@ -20,6 +21,10 @@ _STEPS: Final = 16
 """Steps of a loop between two looks at the clock."""
 _SAMPLING: Final = 0.02
 """Seconds between two measurements of the memory of the process."""
+_CONTAINER_LIMITS: Final = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 _SHARE: Final = 8
 """An evaluation with less than one part in so many of the memory is not what uses it up."""
 _SHARE_OF_SEVERAL: Final = 4
@@ -50,6 +55,19 @@ class EvaluationLimits:
             raise ValueError("a limit of an evaluation is a positive number")
 
 
+@dataclass(frozen=True, slots=True)
+class RunLimits(EvaluationLimits):
+    """What the evaluations of a run may use, and its process.
+
+    Attributes:
+        seconds: seconds until there is an answer for an instant.
+        memory: bytes of the process that controls the run; most of the machine's if none.
+    """
+
+    seconds: float | None = 600.0
+    memory: int | None = None
+
+
 class MemoryGauge:
     """The memory of this process, measured now and then, and its limit."""
 
@@ -76,6 +94,19 @@ class MemoryGauge:
         self._measured = 0.0
         self.used = self._measure() if limit is not None else 0
 
+    @contextmanager
+    def limited(self, limit: int | None) -> Iterator[None]:
+        """Limit the memory of this process until the end of the block.
+
+        Args:
+            limit: bytes that it may use; most of those of the machine if none.
+        """
+        self.start(machine_bytes() * 4 // 5 if limit is None else limit)
+        try:
+            yield
+        finally:
+            self.start(None)
+
     def sample(self, now: float) -> int:
         """Return the bytes in use, measured at most so often."""
         if self._measure is not None and now - self._measured >= _SAMPLING:
@@ -88,10 +119,16 @@ class MemoryGauge:
         """The bytes that this process may use."""
         return None if self.limit is None else max(self.limit - self.reserved, 0)
 
-    @property
-    def is_exceeded(self) -> bool:
-        """Whether the last measurement was over the limit."""
-        return self.allowed is not None and self.used > self.allowed
+    def excess(self) -> str | None:
+        """Say how the limit is exceeded, after free memory was returned; none if it is not."""
+        if self.allowed is None or self._measure is None:
+            return None
+        if self._measure() > self.allowed:
+            release_memory()
+        self.used = self._measure()
+        if self.used <= self.allowed:
+            return None
+        return f"the process uses {megabytes(self.used)} of {megabytes(self.allowed)}"
 
 
 MEMORY: Final = MemoryGauge()
@@ -130,11 +167,12 @@ class Meter:
         if self._steps % _STEPS == 0:
             self.check("an expression")
 
-    def check(self, what: str) -> None:
+    def check(self, what: str, size: int = 0) -> None:
         """Check the time, and the memory of the process.
 
         Args:
             what: what is at work, for the error.
+            size: bytes that it is going to make.
 
         Raises:
             LimitError: there is no time or memory left.
@@ -145,18 +183,18 @@ class Meter:
                 SECONDS, f"the evaluation took longer than {seconds:g} s; it stopped at {what}"
             )
         if self._memory.limit is not None:
-            self._check_memory(now, what)
+            self._check_memory(now, what, size)
 
-    def _check_memory(self, now: float, what: str) -> None:
-        used, allowed = self._memory.sample(now), self._memory.allowed
+    def _check_memory(self, now: float, what: str, size: int) -> None:
+        used, allowed = self._memory.sample(now) + size, self._memory.allowed
         if allowed is None or used <= allowed:
             return
         grown = used - self._grown_from
         if grown * _SHARE > allowed:
             raise LimitError(
                 "memory",
-                f"the process uses {megabytes(used)} of {megabytes(allowed)}, and this evaluation "
-                f"has added {megabytes(grown)} of them; it stopped at {what}",
+                f"the process would use {megabytes(used)}, of which this evaluation has added "
+                f"{megabytes(grown)}, and may use {megabytes(allowed)}; it stopped at {what}",
             )
 
     def make_text(self, size: int, what: str = "an expression") -> None:
@@ -210,6 +248,27 @@ class Meter:
     def limits(self) -> EvaluationLimits:
         """The limits of the evaluation."""
         return self._limits
+
+
+def release_memory() -> None:
+    """Return memory that is free to the operating system, where it can be asked to."""
+    import ctypes  # noqa: PLC0415 - it takes time to load, and few processes need it
+    import gc  # noqa: PLC0415
+
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library has no such function
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def machine_bytes() -> int:
+    """Return the memory of the machine, or of the container that this process is in."""
+    import psutil  # noqa: PLC0415 - it takes time to load
+
+    found = int(psutil.virtual_memory().total)
+    for path in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # there is none, or it is "max"
+            found = min(found, int(path.read_text("ascii")))
+    return found
 
 
 def megabytes(size: int) -> str:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from headrace.dialects import EXTENSIONS, Parsed, parse
-from headrace.errors import QueryError, SettingError
+from headrace.errors import QueryError, SettingError, nearest
+from headrace.metering import RunLimits
 
 if TYPE_CHECKING:
     from headrace.background.config import ServiceConfig
     from headrace.engine import Engine
     from headrace.inline import StreamFeed
     from headrace.schemas import Schemas
+
+
+L = TypeVar("L", bound=Any)
+"""Limits: a dataclass of numbers."""
 
 
 def streams_of(options: list[str]) -> dict[str, list[str]]:
@@ -170,6 +176,64 @@ def settings_of(pairs: list[str]) -> dict[str, str]:
             raise SettingError(f"expected --set KEY=VALUE, found '{pair}'")
         settings[key.strip()] = value.strip()
     return settings
+
+
+_UNITS: Final = {
+    "": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+}
+_TIMES: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)")
+
+
+def with_limits(limits: L, given: Sequence[str]) -> L:
+    """Set limits by `--limit NAME=VALUE`: numbers, sizes as in 512MB, and times as in 10s.
+
+    Raises:
+        SettingError: there is no such limit, or the value is not one of its kind.
+
+    >>> with_limits(RunLimits(), ["bytes=64MB", "seconds=1.5"])
+    RunLimits(rows=20000000, bytes=64000000, seconds=1.5, memory=None)
+    """
+    known = {each.name: str(each.type) for each in fields(limits)}
+    changed: dict[str, int | float] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        name = name.strip()
+        if not equals or name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean '{near}'?" if near else ""
+            raise SettingError(
+                f"expected --limit NAME=VALUE with one of {', '.join(sorted(known))}, "
+                f"found '{each}'{hint}"
+            )
+        units = _TIMES if "float" in known[name] else _UNITS
+        found = _QUANTITY.fullmatch(text.strip())
+        if found is None or found[2] not in units or not float(found[1]):
+            listed = ", ".join(filter(None, units))
+            raise SettingError(
+                f"expected a positive number in --limit {name}=, maybe with {listed}; found "
+                f"'{text}'"
+            )
+        value = float(found[1]) * units[found[2]]
+        changed[name] = value if units is _TIMES else max(1, int(value))
+    return replace(limits, **changed)
+
+
+def run_limits(given: Sequence[str], timeout: float | None = None) -> RunLimits:
+    """Set the limits of a run by `--limit NAME=VALUE`, and its time by `--timeout`.
+
+    Raises:
+        SettingError: there is no such limit, or the value is not one of its kind.
+    """
+    limits = RunLimits()
+    return with_limits(limits if timeout is None else replace(limits, seconds=timeout), given)
 
 
 def _text_of(path: Path) -> str:

@@ -26,6 +26,7 @@ from headrace.kernel.evaluation import Around
 from headrace.kernel.overload import Paces
 from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
+from headrace.metering import MEMORY, RunLimits
 from headrace.pipeline.batches import Batches, Tell
 from headrace.pipeline.deployment import Deployment, open_deployment
 from headrace.pipeline.keeper import MOST_IN_MEMORY, Cache
@@ -57,7 +58,7 @@ class Job:
         static: files of the default graph and of named graphs.
         settings: what `--set` takes.
         services: which endpoints SERVICE may ask.
-        timeout: how many seconds an evaluation may take.
+        limits: what an evaluation may use, and the process.
         outs: where results go.
         late: where late elements go.
         rejected: where rejected elements go.
@@ -83,7 +84,7 @@ class Job:
     static: Sequence[tuple[str | None, Path]] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     services: ServiceConfig | None = None
-    timeout: float | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
     outs: Sequence[str] = ("-",)
     late: Path | None = None
     rejected: Path | None = None
@@ -180,7 +181,7 @@ def run_job(job: Job, voice: Voice) -> Outcome:
         HeadraceError: a query, an option or a file is wrong, or the run failed.
     """
     _check_outputs(job)
-    with _explained(job), ExitStack() as stack:
+    with _explained(job), MEMORY.limited(job.limits.memory), ExitStack() as stack:
         directory = job.checkpoint or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-"))
         )
@@ -316,7 +317,9 @@ def prepared(job: Job, seed: int = 0) -> Engine:
     engine = Engine(
         settings=job.settings,
         services=job.services,
-        timeout=job.timeout,
+        max_rows=job.limits.rows,
+        max_bytes=job.limits.bytes,
+        timeout=job.limits.seconds,
         live=not job.once,
         seed=seed,
     )

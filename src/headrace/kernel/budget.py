@@ -58,4 +58,4 @@ class Budget:
                 f"{what} would make {rows:,} rows of {megabytes(size)} in memory, and a query may "
                 f"make {megabytes(self.bytes)}; select fewer variables, or filter them first",
             )
-        self.meter.check(what)
+        self.meter.check(what, size)

@@ -70,6 +70,11 @@ def taken_apart(group: Group, tell: Callable[[Standing], None]) -> Iterator[Stan
                 yield part
 
 
+def singles(group: Group) -> list[Standing]:
+    """Return the members of a group, each for itself."""
+    return [part for piece in _pieces(group) for part in _parts([piece], group)]
+
+
 def without(queries: Sequence[Standing], name: str) -> list[Standing]:
     """Queries without one of them; a group that has lost half of its members is made anew."""
     found: list[Standing] = []

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
+from headrace.errors import LimitError
 from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import arrivals_of
@@ -17,7 +18,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Answered, Around
-from headrace.kernel.gathering import gathered, taken_apart, without
+from headrace.kernel.gathering import gathered, singles, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
 from headrace.kernel.instants import Instants
@@ -31,13 +32,15 @@ from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.standing import Standing, completed
-from headrace.metering import metered
+from headrace.metering import MEMORY, metered
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Parameters, Shape, parameters_of
 from headrace.rdf.terms import Iri
 
 _FORGET_FROM = 100_000
 """So many terms may be known before the first look at which of them are still needed."""
+_LARGE = 100_000
+"""Windows of fewer statements are not what uses up the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,7 @@ class Kernel:
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
         self._arrange()
+        stopped = self._stop_largest()
         for query in self.queries:
             if query.remote is not None:
                 query.remote.changes = []
@@ -223,7 +227,7 @@ class Kernel:
         first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
-        failed: dict[str, str] = {}
+        failed = stopped
         ahead = self._ahead(new, ended, late)
         at_work: list[Standing] = []
         for query in self.queries:
@@ -251,6 +255,40 @@ class Kernel:
         }
         in_order = tuple(sorted(reports, key=self._order.of_report))
         return Results(in_order, missed, failed, positions, self._placed)
+
+    def _stop_largest(self) -> dict[str, str]:
+        """Stop the query with the largest windows if the process uses too much memory.
+
+        Returns:
+            The names of the queries that were stopped, with the reason.
+        """
+        excess = MEMORY.excess()
+        at_work = [query for query in self.queries if query.failure is None]
+        if excess is None or not at_work:
+            return {}
+        sizes = {query.name: self._held_statements(query) for query in at_work}
+        largest = max(at_work, key=lambda query: sizes[query.name])
+        if sizes[largest.name] < _LARGE:  # it is not windows that take it up
+            return {}
+        problem = (
+            f"{excess}, and no query has larger windows: {sizes[largest.name]:,} statements; "
+            "make them narrower"
+        )
+        self.queries.remove(largest)
+        parts = singles(largest) if isinstance(largest, Group) else [largest]
+        for part in parts:
+            part.failure = str(LimitError("memory", problem))
+        self.queries = self._order.sorted([*self.queries, *parts])
+        return {part.name: part.failure for part in parts if part.failure is not None}
+
+    def _held_statements(self, query: Standing) -> int:
+        """Count the statements that the windows of a query may still need."""
+        found = 0
+        for stream in query.plan.streams:
+            elements = self.logs[stream].elements
+            horizon = self._horizon(query, stream)
+            found += int(elements.sizes[elements.times > horizon].sum())
+        return found
 
     def _newly_late(self, stream: Iri, found: Sequence[Times]) -> Times:
         """Remove elements that another query has already found late.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.errors import SettingError
+from headrace.metering import current
 from headrace.rdf.terms import Quad
 from headrace.rdf.writing import to_nquads, to_ntriples
 from headrace.results.csv_format import csv_parts
@@ -45,7 +46,11 @@ def result_text(result: Result, syntax: ResultFormat) -> str:
     >>> result_text(True, ResultFormat.JSON)
     '{"head": {}, "boolean": true}\n'
     """
-    return "".join(result_parts(result, syntax))
+    meter, parts = current(), []
+    for part in result_parts(result, syntax):
+        meter.make_text(len(part), "the answer")
+        parts.append(part)
+    return "".join(parts)
 
 
 def graph_text(
@@ -57,6 +62,7 @@ def graph_text(
         SettingError: if the format is not for graphs.
         DataError: if the format has no place for named graphs and there is one.
     """
+    quads = current().steps(quads)
     match syntax:
         case ResultFormat.TURTLE:
             return to_turtle(quads, prefixes or {})
