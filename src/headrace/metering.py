@@ -31,6 +31,8 @@ _SHARE_OF_SEVERAL: Final = 4
 """One part in so many of the time that is left may be spent on several instants at once."""
 SECONDS: Final = "seconds"
 """The name of the limit of time."""
+CANCELLED: Final = "cancelled"
+"""The name under which an evaluation is stopped that is not wanted any more."""
 T = TypeVar("T")
 K = TypeVar("K")
 
@@ -138,7 +140,16 @@ MEMORY: Final = MemoryGauge()
 class Meter:
     """What an evaluation has used of its limits."""
 
-    __slots__ = ("_began", "_clock", "_grown_from", "_limits", "_made", "_memory", "_steps")
+    __slots__ = (
+        "_began",
+        "_cancelled",
+        "_clock",
+        "_grown_from",
+        "_limits",
+        "_made",
+        "_memory",
+        "_steps",
+    )
 
     def __init__(
         self,
@@ -149,7 +160,12 @@ class Meter:
         """Begin now."""
         self._limits, self._clock, self._memory = limits, clock, memory
         self._steps = 0
+        self._cancelled: str | None = None
         self.restart()
+
+    def stop(self, reason: str) -> None:
+        """Stop the evaluation at its next check; another thread may ask for it."""
+        self._cancelled = reason
 
     def restart(self) -> None:
         """Begin the evaluation of the next instants."""
@@ -177,6 +193,8 @@ class Meter:
         Raises:
             LimitError: there is no time or memory left.
         """
+        if self._cancelled is not None:
+            raise LimitError(CANCELLED, self._cancelled)
         now, seconds = self._clock(), self._limits.seconds
         if seconds is not None and now - self._began > seconds:
             raise LimitError(

@@ -369,6 +369,7 @@ class Store:
         now: datetime | None = None,
         source: Source | None = None,
         failures: FailuresByQuery | None = None,
+        meter: Meter | None = None,
     ) -> Answer:
         """Answer a query that has been parsed.
 
@@ -378,13 +379,14 @@ class Store:
             source: the text of the query, for errors.
             failures: counts what its expressions cannot compute, under an empty name; else the
                 store does.
+            meter: checks the limits of the evaluation; a new one, if not given.
         """
         quads = self._under(self.schemas.of(query, source), query)
         moment = (now or datetime.now(UTC)).astimezone(UTC)
         stamp = Literal(f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z", XSD_DATE_TIME)
         counted = self._failures if failures is None else failures
         calls = Calls(failures=counted.recorder([_ONE_QUERY]))
-        meter = Meter(self._limits, time.monotonic)
+        meter = meter or Meter(self._limits, time.monotonic)
         around = Surroundings(
             self._dictionary,
             budget=Budget(self._limits.rows, self._limits.bytes, meter),

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from headrace.algebra.query import Ask, Registered
 from headrace.diagnosis import Note, NoteReporter
 from headrace.errors import HeadraceError, SettingError
+from headrace.metering import MEMORY
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
@@ -105,6 +106,7 @@ class Hub:
         while True:
             await asyncio.sleep(_BEAT_SECONDS)
             self._look_at_notes()
+            MEMORY.reserved = self.asking.memory
             for inlet in list(self.inlets.values()):
                 read = self.deployed.readers.get(inlet.entry.iri)
                 if inlet.entry.time == ARRIVAL and read:

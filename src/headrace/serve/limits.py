@@ -35,6 +35,9 @@ class Limits:
         body_seconds: how long the next part of a body may take to come.
         body_rate: how many bytes of a body must come in a second, after these seconds.
         static_bytes: how many bytes of static graphs may be written through `/store`.
+        bytes: bytes that any part of an evaluation may make, and all texts of its expressions.
+        sparql_memory: bytes that an evaluation of `/sparql` may add to its process.
+        memory: bytes of the server with all its processes.
     """
 
     body: int = 32 * _MEGA
@@ -58,6 +61,9 @@ class Limits:
     body_seconds: float = 30.0
     body_rate: int = 1 * _KILO
     static_bytes: int = 1 << 30
+    bytes: int = 500 * _MEGA
+    sparql_memory: int = 500 * _MEGA
+    memory: int = 2_000 * _MEGA
 
 
 DEFAULT: Final = Limits()

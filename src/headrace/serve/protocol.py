@@ -11,11 +11,6 @@ from starlette.datastructures import MultiDict
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from headrace.algebra.query import Ask, Select
-from headrace.dialects import Parsed, parse
-from headrace.kernel.answer import Answer, Statements, Truth
-from headrace.results.formats import format_of_media_type
-from headrace.results.writing import result_text
 from headrace.serve.bodies import body_of, decoded, hub_of, text_of
 from headrace.serve.descriptions import service
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
@@ -23,7 +18,6 @@ from headrace.serve.graph_store import graph_sizes
 from headrace.serve.names import checked_iri
 from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem
-from headrace.serve.results import TABLE_TYPES
 from headrace.serve.streams import base_of
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -106,29 +100,13 @@ async def _answered(request: Request, text: str, params: MultiDict) -> Response:
         checked_iri(each, "default-graph-uri") for each in params.getlist("default-graph-uri")
     ]
     named = [checked_iri(each, "named-graph-uri") for each in params.getlist("named-graph-uri")]
-    parsed = await asyncio.to_thread(parse, text, base=f"{base_of(request)}/")
-    media_type = _media_type(request, parsed, params.get("format"))
-    found = await hub.asking.ask(parsed, default, named)
-    content = await asyncio.to_thread(_written, found.answer, media_type)
+    found = await hub.asking.ask(
+        text,
+        f"{base_of(request)}/",
+        (default, named),
+        (request.headers.get("accept"), params.get("format")),
+    )
     headers = {"Vary": "Accept"}
     if found.notes:  # in ASCII, because the bodies of the formats have no place for them
         headers["Headrace-Notes"] = json.dumps(found.notes[:_MOST_NOTES])
-    return Response(content, media_type=media_type, headers=headers)
-
-
-def _media_type(request: Request, parsed: Parsed, given: str | None) -> str:
-    form = parsed.query.form
-    if isinstance(form, Select):
-        offered: tuple[str, ...] = TABLE_TYPES
-    else:
-        offered = TABLE_TYPES[:2] if isinstance(form, Ask) else GRAPH_TYPES
-    return chosen(request.headers.get("accept"), offered, given, "the answer")
-
-
-def _written(found: Answer, media_type: str) -> bytes:
-    if isinstance(found, Statements):
-        return graph_bytes(found.quads, media_type)
-    syntax = format_of_media_type(media_type)
-    assert syntax is not None, "it is one of those that are offered"
-    result = found.value if isinstance(found, Truth) else found
-    return result_text(result, syntax).encode()
+    return Response(found.content, media_type=found.media_type, headers=headers)

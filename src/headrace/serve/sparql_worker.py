@@ -1,0 +1,224 @@
+"""A process that evaluates queries of `/sparql`, one at a time.
+
+It reads requests from its standard input and writes answers to its standard output. It has a lower
+priority than the server, and ends with it. The server ends it where it exceeds a limit.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from queue import SimpleQueue
+from typing import BinaryIO, Final
+
+import polars as pl
+
+from headrace.algebra.query import Ask, Dataset, Query, Select
+from headrace.dialects import Parsed, parse
+from headrace.errors import HeadraceError, LimitError
+from headrace.functions.value_failures import FailuresByQuery
+from headrace.kernel.answer import Answer, Statements, Truth
+from headrace.kernel.columns import GRAPH, QUADS
+from headrace.metering import MEMORY, Meter, metered, release_memory, resident_bytes
+from headrace.pipeline.parts import read_static
+from headrace.rdf.terms import Iri
+from headrace.results.formats import format_of_media_type
+from headrace.results.table import Table
+from headrace.results.writing import result_text
+from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
+from headrace.serve.negotiation import chosen
+from headrace.serve.problems import Problem, problem_of
+from headrace.serve.results import TABLE_TYPES
+from headrace.serve.sparql_messages import (
+    HEAD,
+    Cancellation,
+    Refusal,
+    SparqlAnswer,
+    SparqlRequest,
+    StreamContent,
+    WorkerSettings,
+    packed,
+)
+from headrace.store import Store
+
+LOG: Final = logging.getLogger("headrace.serve")
+_MOST_TERMS: Final = 500_000
+"""A store that has learnt so many terms of streams and answers is made anew."""
+_NICER: Final = 5
+"""How much lower the priority of a worker is than that of the server."""
+
+
+class SparqlWorker:
+    """Answers requests over a store, which it makes anew where static graphs have changed."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Begin without data."""
+        self._settings = settings
+        self._store: Store | None = None
+        self._version = -1
+        self._terms = 0
+        self.meter: Meter | None = None
+
+    def answered(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
+        """Answer a request, or say why not."""
+        try:
+            store = self._over(request)
+            release_memory()
+            MEMORY.start(resident_bytes() + self._settings.memory)
+            self.meter = Meter(self._settings.limits)
+            with metered(self.meter):
+                return self._answer(store, request)
+        except Problem as problem:
+            return _refusal(problem)
+        except HeadraceError as error:
+            return _refusal(problem_of(error))
+        except (MemoryError, RecursionError) as error:
+            reason = "memory" if isinstance(error, MemoryError) else "depth"
+            self._store = None
+            return _refusal(Problem(422, f"the query exceeds a limit of the process: {reason}"))
+        except Exception as error:
+            LOG.exception("a query of /sparql failed")
+            self._store = None
+            return _refusal(Problem(500, f"a mistake of Headrace: {type(error).__name__}"))
+        finally:
+            self.meter = None
+
+    def _answer(self, store: Store, request: SparqlRequest) -> SparqlAnswer:
+        parsed = parse(request.text, base=request.base)
+        media_type = _media_type(parsed.query, request)
+        store.check(parsed)
+        before, failures = store.statements, FailuresByQuery()
+        try:
+            for each in request.streams:
+                _add_stream(store, each)
+            found = self._found(store, parsed, request, failures)
+        finally:
+            store.reset(before)
+        notes = [str(each) for listed in failures.by_query().values() for each in listed]
+        return SparqlAnswer(_written(found, media_type), media_type, notes)
+
+    def _found(
+        self, store: Store, parsed: Parsed, request: SparqlRequest, failures: FailuresByQuery
+    ) -> Answer:
+        query = parsed.query
+        if request.default or request.named:
+            default, named = map(Iri, request.default), map(Iri, request.named)
+            query = replace(query, dataset=Dataset(tuple(default), tuple(named)))
+        found = store.answer(query, source=parsed.source, failures=failures, meter=self.meter)
+        number, most = _size(found), self._settings.answer_rows
+        if number > most:
+            raise LimitError(
+                "answer_rows",
+                f"the answer has {number:,} rows, and {most:,} are sent at most: add a LIMIT",
+            )
+        return found
+
+    def _over(self, request: SparqlRequest) -> Store:
+        """Return a store with the static graphs of a request."""
+        store = self._store
+        if (
+            store is not None
+            and self._version == request.static.version
+            and store.dictionary.passing - self._terms <= _MOST_TERMS
+        ):
+            return store
+        settings = self._settings
+        limits = settings.limits
+        store = Store(
+            services=settings.services,
+            max_rows=limits.rows,
+            max_bytes=limits.bytes,
+            timeout=limits.seconds,
+            seed=settings.seed,
+        )
+        store.schemas.declare(settings.schemas, settings.static, ())
+        store.add_encoded(*read_static(request.static.path))
+        self._store, self._version = store, request.static.version
+        self._terms = store.dictionary.passing
+        return store
+
+
+def _add_stream(store: Store, content: StreamContent) -> None:
+    graph = store.dictionary.encode(Iri(content.iri))
+    placed = content.statements.with_columns(pl.lit(graph, dtype=pl.Int64).alias(GRAPH))
+    store.add_encoded(placed.select(*QUADS).unique(), content.terms)
+
+
+def _size(found: Answer) -> int:
+    if isinstance(found, Table):
+        return len(found.rows)
+    return len(found.quads) if isinstance(found, Statements) else 1
+
+
+def _media_type(query: Query, request: SparqlRequest) -> str:
+    offered: Sequence[str] = GRAPH_TYPES
+    if isinstance(query.form, Select | Ask):
+        offered = TABLE_TYPES if isinstance(query.form, Select) else TABLE_TYPES[:2]
+    return chosen(request.accept, offered, request.form, "the answer")
+
+
+def _written(found: Answer, media_type: str) -> bytes:
+    if isinstance(found, Statements):
+        return graph_bytes(found.quads, media_type)
+    syntax = format_of_media_type(media_type)
+    assert syntax is not None, "it is one of those that are offered"
+    return result_text(found.value if isinstance(found, Truth) else found, syntax).encode()
+
+
+def _refusal(problem: Problem) -> Refusal:
+    return Refusal(problem.status, problem.detail, problem.title, problem.errors)
+
+
+# -- the process ---------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Answer requests until the server closes the pipe."""
+    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what anything prints must not be taken for an answer
+    with suppress(OSError, AttributeError):
+        os.nice(_NICER)
+    settings = _received(incoming)
+    assert isinstance(settings, WorkerSettings), "the server sends them first"
+    worker = SparqlWorker(settings)
+    _send(outgoing, None)
+    requests: SimpleQueue[SparqlRequest] = SimpleQueue()
+    threading.Thread(target=_listen, args=(incoming, worker, requests), daemon=True).start()
+    while True:
+        _send(outgoing, worker.answered(requests.get()))
+
+
+def _listen(incoming: BinaryIO, worker: SparqlWorker, requests: SimpleQueue[SparqlRequest]) -> None:
+    """Take requests and cancellations; end the process with the server."""
+    try:
+        while True:
+            match _received(incoming):
+                case SparqlRequest() as request:
+                    requests.put(request)
+                case Cancellation(reason):
+                    if worker.meter is not None:
+                        worker.meter.stop(reason)
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _send(outgoing: BinaryIO, message: object) -> None:
+    outgoing.write(packed(message))
+    outgoing.flush()
+
+
+def _received(incoming: BinaryIO) -> object:
+    head = incoming.read(HEAD.size)
+    if len(head) < HEAD.size:
+        raise EOFError
+    return pickle.loads(incoming.read(HEAD.unpack(head)[0]))  # it comes from our own server
+
+
+if __name__ == "__main__":
+    main()
