@@ -155,17 +155,9 @@ def process(folder: Path, *arguments: str, **environment: str) -> Iterator[Proce
 
 @contextmanager
 def limited_process(folder: Path, **limits: float) -> Iterator[Process]:
-    """The same with limits that have no options."""
-    port = free_port()
-    program = (
-        "from pathlib import Path\n"
-        "from headrace.serve.limits import Limits\n"
-        "from headrace.serve.settings import Settings\n"
-        "from headrace.serve.starting import serve\n"
-        f"limits = Limits(**{limits!r})\n"
-        f"serve(Settings(Path({str(folder / 'data')!r}), port={port}, limits=limits), print)\n"
-    )
-    with _started(folder, port, ["-c", program], {}) as server:
+    """The same with some limits."""
+    options = [part for name, value in limits.items() for part in ("--limit", f"{name}={value}")]
+    with process(folder, *options) as server:
         yield server
 
 

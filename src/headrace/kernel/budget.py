@@ -51,11 +51,23 @@ class Budget:
                 f"{what} would make {rows:,} rows, and a query may make {self.rows:,}; "
                 "join its patterns on a variable, or filter them first",
             )
-        size = _NUMBER * rows * columns
+        self.check_values(rows * columns, what)
+
+    def check_values(self, values: int, what: str) -> None:
+        """Refuse what takes up too much memory, or comes too late.
+
+        Args:
+            values: how many ids it has.
+            what: the operator, as an error names it.
+
+        Raises:
+            LimitError: saying which operator, how much, and what to do.
+        """
+        size = _NUMBER * values
         if size > self.bytes:
             raise LimitError(
                 "bytes",
-                f"{what} would make {rows:,} rows of {megabytes(size)} in memory, and a query may "
-                f"make {megabytes(self.bytes)}; select fewer variables, or filter them first",
+                f"{what} would take {megabytes(size)}, and a query may make "
+                f"{megabytes(self.bytes)}; select fewer variables, or filter first",
             )
         self.meter.check(what, size)

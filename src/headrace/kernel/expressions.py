@@ -277,7 +277,7 @@ class Expressions:
             except ExpressionError:
                 result = None
             if isinstance(result, Literal):
-                meter.make_text(_TERM + len(result.lexical))
+                meter.make_text(_TERM + 2 * len(result.lexical))  # the dictionary has it too
             results.append(result)
         return results
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, assert_never
@@ -38,6 +38,7 @@ from headrace.algebra.walk import conjuncts, exists_in, expressions
 from headrace.functions.dependence import depends_on_instant
 from headrace.functions.evaluate import is_volatile
 from headrace.kernel.aggregate import annotate, group
+from headrace.kernel.budget import Budget
 from headrace.kernel.chains import chain_of
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.data import (
@@ -77,6 +78,15 @@ def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     candidates = candidates_of(operator, around) if around.precomputes else ()
     static = Static.of(candidates, around.dictionary)
     return _Snapshot(around, data, wanted, static).solutions(operator)
+
+
+def within_budget(parts: Iterable[Solutions], budget: Budget) -> Iterator[Solutions]:
+    """Yield solutions that are kept until all of them are there, as long as they may be."""
+    values = 0
+    for part in parts:
+        values += part.height * part.frame.width
+        budget.check_values(values, "what is joined or united")
+        yield part
 
 
 def holds(
@@ -151,7 +161,8 @@ class _Snapshot:
             case LeftJoin():
                 return self._optional(operator)
             case Union(branches):
-                return union([self.solutions(branch) for branch in branches], instants)
+                found_by_branch = (self.solutions(branch) for branch in branches)
+                return union(list(within_budget(found_by_branch, budget)), instants)
             case Minus(left, right):
                 return self._minus(left, right)
             case Temporal(left, right):
@@ -318,6 +329,7 @@ class _Snapshot:
         patterns: list[TriplePattern | PathPattern] = []
         closed = self._is_closed if self.around.chooses else None
         chain = chain_of(operator, self.around.whole, closed)
+        values = 0
         for each in chain.operands:
             if self.static.beneath(each, self.data) is not None:
                 static.append(each)
@@ -325,12 +337,15 @@ class _Snapshot:
                 patterns += each.patterns
             else:
                 found.append(self._open(each))
+                values += found[-1].found.height * found[-1].found.frame.width
+                self.around.budget.check_values(values, "what is joined")
         found += map(Opened, self._static(static))
         # What is much more than it is joined with is looked at for what is there twice afterwards.
         loose_from = None
         if found and all(each.found.identified_by is not None for each in found):
             loose_from = _MUCH_MORE * min(each.found.height for each in found)
-        scanned = [Opened(self._pattern(each, loose_from=loose_from)) for each in patterns]
+        matched = (self._pattern(each, loose_from=loose_from) for each in patterns)
+        scanned = list(map(Opened, within_budget(matched, self.around.budget)))
         hidden = frozenset(map(column, chain.hidden))
         conditions = (*chain.conditions, *conditions)
         return self._waiting.joined([*scanned, *found], conditions, hidden, may_wait)
@@ -339,7 +354,9 @@ class _Snapshot:
         """The solutions of static operators, joined with each other as far as that pays."""
         beneath = self.static.beneath(operators[0], self.data) if operators else None
         keeps = beneath is not None and beneath.quads.keeper is not None
-        parts = [] if keeps else [self.solutions(each) for each in operators]
+        budget = self.around.budget
+        found_each = (self.solutions(each) for each in operators)
+        parts = [] if keeps else list(within_budget(found_each, budget))
         if len(operators) < _SOME:
             return parts or [self.solutions(each) for each in operators]
         assert beneath is not None, "they are static"
@@ -490,6 +507,8 @@ class _Snapshot:
             frame = pl.DataFrame({INSTANT: [0], column(name): [identity]}, schema)
             found = self._in_graph(NamedGraph(identity), source)
             branches.append(join(found, Solutions(frame), self.around.budget))
+            rows = sum(branch.height for branch in branches)
+            self.around.budget.check(rows, "all named graphs", branches[-1].frame.width)
         return union(branches, self.around.instants) if branches else nothing([column(name)])
 
 

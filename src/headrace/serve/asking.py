@@ -90,6 +90,7 @@ class Asking:
                 or cannot be answered, 400 if it is wrong, 406 if no type is acceptable.
         """
         limits = self._limits
+        self._hub.check_memory()
         if self._under_way >= limits.evaluations + limits.waiting:
             raise busy(
                 f"{self._under_way} queries are being evaluated or wait "

@@ -80,11 +80,23 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str | None, typer.Option(metavar="URL", help="The Spark to run on; else one of its own.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option(help="Seconds that one evaluation may take.", min=0.1)
+        float,
+        typer.Option(help="Seconds that one evaluation may take, as --limit seconds=.", min=0.1),
     ] = 10.0,
     log_quota: Annotated[
-        float, typer.Option(metavar="MB", help="How large the log of a stream may be.", min=1)
+        float,
+        typer.Option(
+            metavar="MB",
+            help="How large the log of a stream may be, as --limit log_bytes=.",
+            min=1,
+        ),
     ] = 1024,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A limit, such as memory=4GB; docs/limits.md has all."
+        ),
+    ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Start streams that move, each with a query.")
     ] = False,
@@ -100,7 +112,7 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
                 f"headrace serve needs {error.name}: pip install 'headrace[serve]'"
             ) from None
         from headrace.launching import runner_kind
-        from headrace.options import named_file, services_of, settings_of
+        from headrace.options import named_file, services_of, settings_of, with_limits
         from headrace.serve.limits import Limits
         from headrace.serve.settings import Settings, token_of
 
@@ -122,11 +134,12 @@ def serve(  # noqa: PLR0913, PLR0917 - each is an option of the command
                     service_changes,
                     service_changes_by,
                 ),
-                timeout=timeout,
                 runner=runner_kind(runner),
                 master=master,
                 demo=demo,
-                limits=Limits(seconds=timeout, log_bytes=round(log_quota * 1_000_000)),
+                limits=with_limits(
+                    Limits(seconds=timeout, log_bytes=round(log_quota * 1_000_000)), limit or []
+                ),
             ),
             typer.echo,
         )

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from headrace.algebra.query import Ask, Registered
 from headrace.diagnosis import Note, NoteReporter
 from headrace.errors import HeadraceError, SettingError
-from headrace.metering import MEMORY
+from headrace.metering import MEMORY, megabytes
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
@@ -30,6 +30,7 @@ from headrace.serve.static_graphs import StaticGraphs
 from headrace.stream import present
 
 T = TypeVar("T")
+_NEARLY: Final = 0.9
 _BEAT_SECONDS: Final = 0.5
 _NOTE_SECONDS: Final = 5.0
 """Followers are sent a note once it has been true for so long."""
@@ -107,6 +108,7 @@ class Hub:
             await asyncio.sleep(_BEAT_SECONDS)
             self._look_at_notes()
             MEMORY.reserved = self.asking.memory
+            MEMORY.sample(time.monotonic())
             for inlet in list(self.inlets.values()):
                 read = self.deployed.readers.get(inlet.entry.iri)
                 if inlet.entry.time == ARRIVAL and read:
@@ -254,6 +256,27 @@ class Hub:
             raise Problem(404, f"there is no query '{name[:80]}'")
         return entry
 
+    @property
+    def memory_shortage(self) -> str | None:
+        """Why no more work is taken on, where the memory is nearly used up; none if it is not."""
+        limit, used = MEMORY.limit, MEMORY.used + MEMORY.reserved
+        if limit is None or used < _NEARLY * limit:
+            return None
+        return (
+            f"the server uses {megabytes(used)} of {megabytes(limit)}, so that it takes no new "
+            "queries (limit 'memory')"
+        )
+
+    def check_memory(self) -> None:
+        """Refuse new work where the memory is nearly used up.
+
+        Raises:
+            Problem: 503, saying how much is used.
+        """
+        shortage = self.memory_shortage
+        if shortage is not None:
+            raise busy(shortage, 10)
+
     async def register(self, entry: QueryEntry) -> QueryEntry:
         """Register a query, from the next batch on.
 
@@ -263,6 +286,7 @@ class Hub:
         async with self._changing:
             if entry.name in self.catalogue.queries:
                 raise Problem(409, f"there is a query '{entry.name}' already")
+            self.check_memory()
             if len(self.catalogue.queries) >= self.limits.queries:
                 raise busy(f"there are {self.limits.queries:,} queries already", 60, 429)
 

@@ -34,6 +34,7 @@ def looked(hub: Hub, parsed: Parsed) -> Run:
     engine = Engine(
         settings=hub.settings.settings,
         max_rows=hub.limits.rows,
+        max_bytes=hub.limits.bytes,
         timeout=hub.limits.seconds,
     )
     engine.static.schemas.declare(hub.settings.schemas, hub.settings.static, ())

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,6 +105,8 @@ async def readyz(request: Request) -> Response:
     hub = hub_of(request)
     if hub.deployed.problem is not None:
         raise busy(hub.deployed.problem)
+    if hub.memory_shortage is not None:
+        raise busy(hub.memory_shortage)
     for inlet in list(hub.inlets.values()):
         problem = await inlet.problem()
         if problem is not None:
@@ -131,7 +134,36 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     waiting = float(hub.asking.under_way)
     says = "Queries of /sparql being evaluated or waiting."
     yield Measure("headrace_sparql_under_way", "gauge", says, [({}, waiting)])
-    yield Measure("headrace_memory_bytes", "gauge", "Memory in use.", [({}, float(memory()))])
+    own, others = float(memory()), float(hub.asking.memory)
+    yield Measure("headrace_memory_bytes", "gauge", "Memory in use.", [({}, own)])
+    says = "Memory of the processes that evaluate queries of /sparql."
+    yield Measure("headrace_sparql_memory_bytes", "gauge", says, [({}, others)])
+    limits = [({"limit": name}, value) for name, value in _limits(hub).items()]
+    yield Measure("headrace_limit", "gauge", "Limits of the server.", limits)
+    used = [({"limit": name}, value) for name, value in _used(hub).items()]
+    says = "How much of a limit is used: the largest of all streams, where each has its own."
+    yield Measure("headrace_limit_used", "gauge", says, used)
+
+
+def _limits(hub: Hub) -> dict[str, float]:
+    """Return all limits by their names."""
+    found = {each.name: getattr(hub.limits, each.name) for each in fields(hub.limits)}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _used(hub: Hub) -> dict[str, float]:
+    """Return how much is used of each limit on what the server keeps or does at once."""
+    logs = [each.size for each in hub.inlets.values()]
+    return {
+        "memory": float(memory() + hub.asking.memory),
+        "evaluations": float(min(hub.asking.under_way, hub.limits.evaluations)),
+        "waiting": float(max(0, hub.asking.under_way - hub.limits.evaluations)),
+        "queries": float(len(hub.catalogue.queries)),
+        "streams": float(len(hub.catalogue.streams)),
+        "subscribers": float(hub.following.count),
+        "log_bytes": float(max(logs, default=0)),
+        "static_bytes": float(hub.static.size()),
+    }
 
 
 # -- for editors ---------------------------------------------------------------------------------

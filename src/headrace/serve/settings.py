@@ -34,7 +34,6 @@ class Settings:
         schemas: files of the schema that queries read their data under.
         settings: what `--set` takes, for all queries.
         services: which endpoints SERVICE may ask.
-        timeout: how many seconds an evaluation of a continuous query may take.
         runner: where the pipeline runs.
         master: the Spark to run on.
         interval: seconds from batch to batch.
@@ -52,7 +51,6 @@ class Settings:
     schemas: Sequence[tuple[str | None, Path]] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     services: ServiceConfig | None = None
-    timeout: float | None = 30.0
     runner: RunnerKind = RunnerKind.INLINE
     master: str | None = None
     interval: float = 0.05

@@ -69,7 +69,6 @@ class SparqlWorker:
         """Answer a request, or say why not."""
         try:
             store = self._over(request)
-            release_memory()
             MEMORY.start(resident_bytes() + self._settings.memory)
             self.meter = Meter(self._settings.limits)
             with metered(self.meter):
@@ -192,6 +191,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(incoming, worker, requests), daemon=True).start()
     while True:
         _send(outgoing, worker.answered(requests.get()))
+        release_memory()
 
 
 def _listen(incoming: BinaryIO, worker: SparqlWorker, requests: SimpleQueue[SparqlRequest]) -> None:

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from headrace.errors import MachineError, SettingError
+from headrace.metering import MEMORY
 from headrace.pipeline.stopping import Wish
 from headrace.serve.app import assembled
 from headrace.serve.connections import Connection, close_the_silent, room_for
@@ -107,7 +108,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     secrets = Redacting(settings.token, settings.read_token)
     for handler in logging.getLogger().handlers:
         handler.addFilter(secrets)
-    with listening(settings) as opened:
+    with listening(settings) as opened, MEMORY.limited(settings.limits.memory):
         settings = replace(settings, port=opened.getsockname()[1])
         app, inner = assembled(settings)
         config = uvicorn.Config(

@@ -203,6 +203,14 @@ class WorkerPool:
         worker.receive()  # it is ready; the time that this takes is not that of a query
         return worker
 
+    def _start_another(self) -> None:
+        """Have a worker ready for the next request."""
+        worker = self._started()
+        if self._closed:
+            worker.clear()
+        else:
+            self._idle.append(worker)
+
     def _released(self, worker: Worker) -> None:
         self._busy.discard(worker)
         if worker.process.poll() is None and worker.verdict is None and not self._closed:
@@ -210,6 +218,8 @@ class WorkerPool:
             self._idle.append(worker)
         elif not self._closed:
             self._threads.submit(worker.clear)
+            if not self._idle:
+                self._threads.submit(self._start_another)
 
     # -- requests --------------------------------------------------------------------------
 
@@ -262,9 +272,16 @@ class WorkerPool:
             now = time.monotonic()
             for worker in self._idle[:-1]:
                 if now - worker.idle_since > _IDLE:
-                    self._idle.remove(worker)
-                    self._threads.submit(worker.clear)
+                    self._end_idle(worker)
+            # What evaluations have left behind must not keep others out.
+            large = sorted(self._idle, key=lambda each: each.memory)
+            while large and self.used > self.memory() // 2:
+                self._end_idle(large.pop())
             self._check_memory()
+
+    def _end_idle(self, worker: Worker) -> None:
+        self._idle.remove(worker)
+        self._threads.submit(worker.clear)
 
     def _check_memory(self) -> None:
         most = int(self.settings.memory * _MARGIN)
