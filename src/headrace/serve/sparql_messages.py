@@ -1,16 +1,18 @@
 """Messages between the server and the processes that evaluate queries of `/sparql`.
 
-A message is its length in eight bytes and a pickle. Both ends are processes of the same server.
+What the server sends is a pickle, and what it gets is JSON and bytes: a process that evaluates
+queries of clients is not trusted. Each part has its length in eight bytes before it.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
@@ -139,7 +141,59 @@ class Cancellation:
     reason: str
 
 
-def packed(message: object) -> bytes:
-    """Return a message as it is sent."""
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+def packed(message: WorkerSettings | SparqlRequest | Cancellation) -> bytes:
+    """Return a message of the server as it is sent."""
+    return _framed(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def packed_reply(reply: SparqlAnswer | Refusal | None) -> bytes:
+    """Return a reply as it is sent; none says that the process is ready."""
+    match reply:
+        case SparqlAnswer(content, media_type, notes):
+            said: dict[str, Any] = {"media_type": media_type, "notes": list(notes)}
+            return _framed(json.dumps(said).encode()) + _framed(content)
+        case Refusal(status, detail, title, errors):
+            said = {"status": status, "detail": detail, "title": title, "errors": list(errors)}
+            return _framed(json.dumps(said).encode()) + _framed(b"")
+        case None:
+            return _framed(b"{}") + _framed(b"")
+
+
+def read_reply(stream: BinaryIO) -> SparqlAnswer | Refusal | None:
+    """Read a reply.
+
+    Raises:
+        EOFError: the process has ended.
+        ValueError: it is no reply.
+    """
+    said = json.loads(read_part(stream))
+    content = read_part(stream)
+    match said:
+        case {"media_type": str(media_type), "notes": list(notes)}:
+            return SparqlAnswer(content, media_type, [str(note) for note in notes])
+        case {"status": int(status), "detail": str(detail), "title": str(title), "errors": errors}:
+            return Refusal(status, detail, title, errors)
+        case {}:
+            return None
+        case _:
+            raise ValueError("the process of a query has sent no reply")
+
+
+def read_part(stream: BinaryIO) -> bytes:
+    """Read a part of a message.
+
+    Raises:
+        EOFError: the other process has ended.
+    """
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        raise EOFError
+    [length] = HEAD.unpack(head)
+    content = stream.read(length)
+    if len(content) < length:
+        raise EOFError
+    return content
+
+
+def _framed(content: bytes) -> bytes:
     return HEAD.pack(len(content)) + content

@@ -36,14 +36,14 @@ from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem, problem_of
 from headrace.serve.results import TABLE_TYPES
 from headrace.serve.sparql_messages import (
-    HEAD,
     Cancellation,
     Refusal,
     SparqlAnswer,
     SparqlRequest,
     StreamContent,
     WorkerSettings,
-    packed,
+    packed_reply,
+    read_part,
 )
 from headrace.store import Store
 
@@ -208,16 +208,13 @@ def _listen(incoming: BinaryIO, worker: SparqlWorker, requests: SimpleQueue[Spar
         os._exit(0)
 
 
-def _send(outgoing: BinaryIO, message: object) -> None:
-    outgoing.write(packed(message))
+def _send(outgoing: BinaryIO, reply: SparqlAnswer | Refusal | None) -> None:
+    outgoing.write(packed_reply(reply))
     outgoing.flush()
 
 
 def _received(incoming: BinaryIO) -> object:
-    head = incoming.read(HEAD.size)
-    if len(head) < HEAD.size:
-        raise EOFError
-    return pickle.loads(incoming.read(HEAD.unpack(head)[0]))  # it comes from our own server
+    return pickle.loads(read_part(incoming))  # it comes from our own server
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
 import sys
 import time
 from collections.abc import Callable
@@ -17,20 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from subprocess import PIPE, Popen
 from threading import Lock
-from typing import Final, TypeVar
+from typing import BinaryIO, Final, TypeVar, cast
 
 import psutil
 
 from headrace.metering import megabytes
 from headrace.serve.problems import busy
 from headrace.serve.sparql_messages import (
-    HEAD,
     Cancellation,
     Refusal,
     SparqlAnswer,
     SparqlRequest,
     WorkerSettings,
     packed,
+    read_reply,
 )
 
 SHORT: Final = 1.0
@@ -87,7 +86,7 @@ class Worker:
         with self.process:  # it closes them and waits
             pass
 
-    def send(self, message: object) -> None:
+    def send(self, message: WorkerSettings | SparqlRequest | Cancellation) -> None:
         """Send a message.
 
         Raises:
@@ -107,25 +106,17 @@ class Worker:
         """
         self.send(request)
         found = self.receive()
-        assert isinstance(found, SparqlAnswer | Refusal), "it sends nothing else"
+        assert found is not None, "it says that it is ready only once"
         return found
 
-    def receive(self) -> object:
-        """Wait for the next message of the process.
+    def receive(self) -> SparqlAnswer | Refusal | None:
+        """Wait for the next reply of the process.
 
         Raises:
             EOFError: it has ended.
         """
-        stdout = self.process.stdout
-        assert stdout is not None, "it is a pipe"
-        head = stdout.read(HEAD.size)
-        if len(head) < HEAD.size:
-            raise EOFError
-        [length] = HEAD.unpack(head)
-        content = stdout.read(length)
-        if len(content) < length:
-            raise EOFError
-        return pickle.loads(content)  # it comes from our own process
+        assert self.process.stdout is not None, "it is a pipe"
+        return read_reply(cast(BinaryIO, self.process.stdout))
 
 
 @dataclass(eq=False)
@@ -183,7 +174,10 @@ class WorkerPool:
         if self._idle:
             worker = self._idle.pop()
         else:
-            worker = await self._in_thread(self._started)
+            try:
+                worker = await self._in_thread(self._started)
+            except OSError as error:
+                raise busy(f"no process can be started for the query: {error.strerror}") from None
         self._busy.add(worker)
         return worker
 
@@ -240,7 +234,7 @@ class WorkerPool:
             )
             worker.end(late)
             return late
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+        except (EOFError, OSError, ValueError):
             ended = worker.verdict or Refusal(
                 _UNFIT, "the process that evaluated the query has ended", "cannot be run"
             )
