@@ -8,9 +8,10 @@ from threading import Thread
 
 import pytest
 
-from headrace import Store
-from headrace.errors import LimitError
-from headrace.metering import EvaluationLimits, MemoryGauge, Meter, current, metered
+from headrace import Engine, Store
+from headrace.errors import LimitError, TooLargeError
+from headrace.kernel import step
+from headrace.metering import MEMORY, EvaluationLimits, MemoryGauge, Meter, current, metered
 from headrace.rdf.terms import Iri, Quad
 
 MB = 1_000_000
@@ -111,3 +112,45 @@ def test_what_is_too_large_is_refused(text: str, limit: str) -> None:
         store.query(text.replace("%s", "a" * 10_000))
     assert raised.value.limit == limit
     assert len(store.query("SELECT * { ?s ?p ?o }").rows) == 120  # type: ignore[union-attr]
+
+
+FILTERS = " ".join(f"FILTER(?a != {number})" for number in range(5_000))
+
+
+def test_a_query_that_nests_too_deeply_is_refused() -> None:
+    with pytest.raises(TooLargeError, match="join conditions by &&"):
+        Store().query(f"SELECT * {{ ?a ?b ?c {FILTERS} }}")
+    engine = Engine()
+    engine.stream("x:s")
+    text = f"SELECT * FROM STREAM <x:s> [RANGE 1s STEP 1s] {{ ?a ?b ?c {FILTERS} }}"
+    with pytest.raises(TooLargeError, match="nests too deeply"):
+        engine.register(text)
+
+
+def test_the_query_with_the_largest_windows_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    stream, other = engine.stream("x:s"), engine.stream("x:other")
+    query = "SELECT (COUNT(*) AS ?n) FROM STREAM <%s> [RANGE %s STEP 1s] { ?s ?p ?o }"
+    large = engine.register(query % ("x:s", "1h"), name="large")
+    small = engine.register(query % ("x:other", "2s"), name="small")
+    statements = "".join(f"<x:{number}> <x:p> <x:o> .\n" for number in range(1_200))
+    stream.push(statements, at=500)
+    other.push("<x:a> <x:p> <x:o> .", at=500)
+    used = [100 * MB]
+    monkeypatch.setattr(step, "_LARGE", 1_000)
+    monkeypatch.setattr(MEMORY, "limit", 1_000 * MB)
+    monkeypatch.setattr(MEMORY, "_measure", lambda: used[0])
+    for at in (1_500, 2_500, 3_500):
+        if at == 2_500:
+            used[0] = 1_100 * MB
+        stream.push("<x:a> <x:p> <x:o> .", at=at)
+        other.push("<x:a> <x:p> <x:o> .", at=at)
+        engine.step()
+        if large.error is not None:
+            used[0] = 100 * MB
+    engine.finish()
+    assert large.error is not None
+    assert "1,20" in large.error
+    assert "(limit 'memory')" in large.error
+    assert small.error is None
+    assert [each.rows[0][0].lexical for each in small.results()][-3:] == ["1", "1", "1"]  # type: ignore[union-attr]

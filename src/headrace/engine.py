@@ -25,7 +25,7 @@ from headrace.engine_runs import (
     files_by_stream,
     run_deployed,
 )
-from headrace.errors import SettingError, nearest
+from headrace.errors import SettingError, limited_depth, nearest
 from headrace.fitting import Fitting
 from headrace.functions.table import Functions
 from headrace.inline import LOG, InlineRunner, LateElement, RejectedElement, StreamFeed
@@ -270,10 +270,11 @@ class Engine:
         under = "" if schema is None else schema.digest
         known = query.expects(self.static.known_predicates(), runs or self._runner is not None)
         make = partial(make_plan, rewriting=self._templates, schema=under, known=known)
-        return query.planned(
-            (streams, tuple(sorted(delays.items())), under, known),
-            lambda: make(parsed.query, query.name, streams, delays, parsed.source),
-        )
+        with limited_depth(parsed.source):
+            return query.planned(
+                (streams, tuple(sorted(delays.items())), under, known),
+                lambda: make(parsed.query, query.name, streams, delays, parsed.source),
+            )
 
     # -- the run ---------------------------------------------------------------------------
 

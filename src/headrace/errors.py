@@ -17,13 +17,14 @@ HeadraceError
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 TAB = 4
 MOST_COMPARED = 200
@@ -182,6 +183,23 @@ class UnsupportedError(QueryError):
 
 class TooLargeError(QueryError):
     """The query is larger or more deeply nested than the limits allow."""
+
+
+@contextmanager
+def limited_depth(source: Source | None) -> Iterator[None]:
+    """Refuse a query that nests more deeply than functions can call each other.
+
+    Args:
+        source: the query.
+
+    Raises:
+        TooLargeError: it does.
+    """
+    try:
+        yield
+    except RecursionError:
+        hint = "join conditions by && in one FILTER, and patterns in one group"
+        raise TooLargeError("the query nests too deeply", source, hint=hint) from None
 
 
 class SettingError(HeadraceError):

@@ -21,7 +21,14 @@ from headrace.background.refreshing import Fetcher
 from headrace.background.services import Services
 from headrace.background.ways import Way, Ways
 from headrace.dialects import Parsed, parse
-from headrace.errors import DataError, QueryError, SettingError, Source, UnsupportedError
+from headrace.errors import (
+    DataError,
+    QueryError,
+    SettingError,
+    Source,
+    UnsupportedError,
+    limited_depth,
+)
 from headrace.functions.call_checks import find_call_problems
 from headrace.functions.calls import Calls
 from headrace.functions.evaluate import EvaluationContext
@@ -396,5 +403,5 @@ class Store:
             moment=lambda _instant: stamp,
             service=self.services(),
         )
-        with metered(meter):
+        with metered(meter), limited_depth(source):
             return answer(query, quads, around)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import assert_never
+from typing import Final, assert_never
 
 from headrace.algebra.query import Query
+from headrace.errors import SettingError
 from headrace.graphs.denotation import DGraph
 from headrace.graphs.denotational_drawing import terms_in_svg
 from headrace.graphs.denotational_graph import denotational_graph
@@ -15,6 +16,9 @@ from headrace.graphs.operator_graph import OGraph, operator_graph
 from headrace.graphs.outline import inventory, outline
 from headrace.rewrite.optimise import optimised
 from headrace.rewrite.sources import KnownPredicates
+
+_MOST_NODES: Final = 2_000
+"""Pictures have no more nodes than these."""
 
 
 class GraphKind(StrEnum):
@@ -43,6 +47,9 @@ def drawn(
         kind: which graph.
         form: how it is shown.
         known: which predicates occur in static data and in streams.
+
+    Raises:
+        SettingError: the graph is too large for a picture.
     """
     match kind:
         case GraphKind.OPERATORS:
@@ -55,6 +62,15 @@ def drawn(
             assert_never(kind)
 
 
+def _check_size(nodes: int) -> None:
+    """Refuse a picture that would take long to draw, and that could not be read."""
+    if nodes > _MOST_NODES:
+        raise SettingError(
+            f"the graph has {nodes:,} nodes, and at most {_MOST_NODES:,} are drawn as SVG; "
+            "ask for text or mermaid"
+        )
+
+
 def _operators(graph: OGraph, form: GraphForm) -> str:
     match form:
         case GraphForm.TEXT:
@@ -62,6 +78,7 @@ def _operators(graph: OGraph, form: GraphForm) -> str:
         case GraphForm.MERMAID:
             return operators_in_mermaid(graph)
         case GraphForm.SVG:
+            _check_size(len(graph.nodes))
             return operators_in_svg(graph)
         case _:
             assert_never(form)
@@ -74,6 +91,7 @@ def _terms(graph: DGraph, form: GraphForm) -> str:
         case GraphForm.MERMAID:
             return terms_in_mermaid(graph)
         case GraphForm.SVG:
+            _check_size(len(graph.vertices))
             return terms_in_svg(graph)
         case _:
             assert_never(form)

@@ -70,6 +70,7 @@ class Hub:
         self.asking = Asking(self)
         self._writers = ThreadPoolExecutor(_WRITERS, "log")
         self._changing = asyncio.Lock()
+        self.looking = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None
 
     async def open(self) -> None:

@@ -216,7 +216,8 @@ async def plan(request: Request) -> Response:
     form, graph = _asked(request)
     run = None
     if request.query_params.get("live") == "true" and (form == "json" or (form, graph) == _TEXT):
-        run = await asyncio.to_thread(looked, hub, parsed)
+        async with hub.looking:  # it is evaluated in this process
+            run = await asyncio.to_thread(looked, hub, parsed)
     shown = await asyncio.to_thread(_explained, hub, parsed, form, graph, run)
     if form == "json":
         shown = json.dumps({**json.loads(shown), "live": hub.live(name)}) + "\n"
