@@ -30,6 +30,7 @@ from headrace.ingest.records import (
     id_of_line,
     is_damaged,
     is_record,
+    received_of_line,
     record_of_line,
     sealed_line,
 )
@@ -143,6 +144,10 @@ class IngestLog:
                 return record_of_line(line)
         return None
 
+    def last_received(self) -> int | None:
+        """Return the time at which the last record arrived; the next must not be earlier."""
+        return last_received(self.directory)
+
     @property
     def recent_ids(self) -> tuple[str, ...]:
         """The ids of the last records that have one, oldest first, pruned ones among them."""
@@ -227,11 +232,15 @@ class IngestLog:
     def prune(self, through: str) -> None:
         """Delete the segments up to one, by name; the last one stays, for it is being written.
 
+        So does the one with the last record, because a later one must not have arrived before it.
+
         Raises:
             MachineError: one cannot be deleted.
         """
         with self._guard, self._failing("prune"):
-            old = [path for path in self._paths()[:-1] if path.name <= through]
+            paths = self._paths()
+            last = next((path for path in reversed(paths) if path.stat().st_size), paths[-1])
+            old = [path for path in paths if path < last and path.name <= through]
             if not old:
                 return
             self._keep_ids()
@@ -273,6 +282,16 @@ class IngestLog:
 def segments_of(directory: Path) -> list[Path]:
     """The segments of a log, oldest first."""
     return sorted(directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}"))
+
+
+def last_received(directory: Path) -> int | None:
+    """Return the time at which the last record of a log arrived, in microseconds; None if empty."""
+    for path in reversed(segments_of(directory)):
+        for line in _lines_backwards(path):
+            received = received_of_line(line)
+            if received is not None:
+                return received
+    return None
 
 
 def kept_ids(path: Path) -> list[str]:

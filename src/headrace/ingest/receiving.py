@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
+from headrace.arrival_times import ArrivalTimes, SteadyClock
 from headrace.errors import HeadraceError, InternalError, SettingError
 from headrace.ingest.log import IngestLog, LogFull
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format, format_of_media_type
 
-Clock: TypeAlias = Callable[[], int]
-"""Says what time it is, in microseconds since the epoch."""
 BeatRule: TypeAlias = Callable[[int, int], bool]
 """Tests whether a heartbeat is due, from the last time in the log and the present."""
 
@@ -25,18 +23,14 @@ _ROOM_DELAY: Final = 0.2
 _BEAT_WAIT: Final = 0.1
 
 
-def wall_clock() -> int:
-    """The time of this machine; arrival is the one thing only it can tell."""
-    return time.time_ns() // 1000
-
-
 class Receiver(ABC):
     """Puts what one source sends into a log."""
 
-    def __init__(self, log: IngestLog, clock: Clock) -> None:
-        """Receive nothing yet."""
+    def __init__(self, log: IngestLog, clock: SteadyClock | None) -> None:
+        """Receive nothing yet; without a clock, it is that of this machine."""
         self._log = log
-        self._clock = clock
+        last = log.last_received()
+        self._arrivals = ArrivalTimes(clock or SteadyClock(), last)
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._thread: threading.Thread | None = None
@@ -44,7 +38,7 @@ class Receiver(ABC):
         self._problem: HeadraceError | None = None
         self._trouble: str | None = None
         self._beat_rule: BeatRule | None = None
-        self._latest = self._written = 0
+        self._written = last or 0
         self._says_times = _says_time(log.last_record())
 
     def schedule_heartbeats(self, rule: BeatRule) -> None:
@@ -114,8 +108,7 @@ class Receiver(ABC):
 
     def _now(self) -> int:
         """Return the time of arrival, which never goes back."""
-        self._latest = max(self._latest, self._clock())
-        return self._latest
+        return self._arrivals.now()
 
     def _write_heartbeat(self) -> None:
         """Write a heartbeat if one is due; not while something is stamped that is not written.

@@ -32,7 +32,6 @@ from headrace.serve.catalogue import QueryEntry
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
-from headrace.stream import present
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
@@ -113,7 +112,7 @@ class Deployed:
             max_bytes=self.settings.limits.bytes,
             timeout=self.settings.limits.seconds,
             live=True,
-            clock=present,
+            clock=self.settings.clock,
             seed=self._deployment.seed,
         )
         engine.static.schemas.declare(self.settings.schemas, self.settings.static, ())
@@ -273,7 +272,7 @@ class Deployed:
             sources,
             engine.refreshing(),
             sinks={SINK: self.retained},
-            clock=present,
+            clock=self.settings.clock,
             live=True,
             tables=engine.entailing.tables(),
             allowed=Allowed(
@@ -319,7 +318,7 @@ class Deployed:
         self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):
-                self.changes.append((present() // 1000, name, number))
+                self.changes.append((self.settings.clock() // 1000, name, number))
         self._prune(self._needed(manifest))
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from starlette.responses import (
     StreamingResponse,
 )
 
+from headrace.arrival_times import SECOND
 from headrace.dialects import DIALECTS
 from headrace.dialects.parsing import keywords
 from headrace.dialects.settings import KEYS
@@ -127,6 +128,12 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     sizes = [({"stream": each.entry.iri}, float(each.size)) for each in inlets]
     yield Measure("headrace_pushed_total", "counter", "Elements acknowledged since start.", pushed)
     yield Measure("headrace_log_bytes", "gauge", "Bytes in the log of a stream.", sizes)
+    ahead = [({"stream": each.entry.iri}, each.times.ahead / SECOND) for each in inlets]
+    says = "Seconds by which times of arrival are ahead of the clock; negative if behind."
+    yield Measure("headrace_arrival_ahead_seconds", "gauge", says, ahead)
+    jumps = [({"direction": way}, float(each)) for way, each in hub.clock.jumps.items()]
+    says = "Jumps of the clock by more than clock_seconds."
+    yield Measure("headrace_clock_jumps_total", "counter", says, jumps)
     requests = [({"status": str(key)}, float(each)) for key, each in sorted(hub.answered.items())]
     yield Measure("headrace_http_requests_total", "counter", "Requests answered.", requests)
     followers = float(hub.following.count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -11,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock
 from headrace.errors import MachineError
 from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment
 from headrace.ingest.records import Record, heartbeat
@@ -20,7 +20,6 @@ from headrace.serve.catalogue import StreamEntry
 from headrace.serve.limits import Limits
 from headrace.serve.problems import Problem, busy
 from headrace.serve.recent import Recent, seconds_of
-from headrace.stream import present
 
 _SEGMENT: Final = 8 << 20
 _MOST_WAITING: Final = 64 << 20
@@ -37,7 +36,14 @@ Waiting: TypeAlias = tuple[Arrived, asyncio.Future[None]]
 class Inlet:
     """The way into a stream. It belongs to the event loop; only `prune` is for other threads."""
 
-    def __init__(self, entry: StreamEntry, folder: Path, limits: Limits, threads: Executor) -> None:
+    def __init__(
+        self,
+        entry: StreamEntry,
+        folder: Path,
+        limits: Limits,
+        threads: Executor,
+        clock: SteadyClock,
+    ) -> None:
         """Open the log, or make it.
 
         Args:
@@ -45,6 +51,7 @@ class Inlet:
             folder: where its log is.
             limits: how large the log may become, and how much is current.
             threads: who writes.
+            clock: what time it is.
 
         Raises:
             HeadraceError: the log cannot be opened.
@@ -54,6 +61,8 @@ class Inlet:
         segment = min(_SEGMENT, max(1, limits.log_bytes // 8))
         self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes)
         self.quota = limits.log_bytes
+        # What was acknowledged before a restart may be later than the clock is now.
+        self.times = ArrivalTimes(clock, self.log.last_received())
         self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
         newest = [folder / name for name in self.log.segments[-2:]]
         for path in newest:
@@ -66,8 +75,7 @@ class Inlet:
         self._waiting_bytes = 0
         self._writer: asyncio.Task[None] | None = None
         self._counts: Counter[int] = Counter()
-        self._last = 0
-        self._told = 0
+        self._written = 0
         self.pushed = 0
         self.closing = False
         self._problem: str | None = None
@@ -163,15 +171,15 @@ class Inlet:
         records = [self._record(arrived) for arrived, _ in batch]
         append = partial(self.log.append, records, urgent=urgent)
         lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
-        self._told = records[-1].received
+        self._written = records[-1].received
         self._problem = None
         self._taken(batch, lines)
 
     def _record(self, arrived: Arrived) -> Record:
-        self._last = max(self._last, present())  # a clock may go back, arrival does not
+        now = self.times.now()
         if arrived is _BEAT:
-            return heartbeat(self._last)
-        return Record(self._last, arrived.media_type, arrived.data, arrived.time, arrived.key)
+            return heartbeat(now)
+        return Record(now, arrived.media_type, arrived.data, arrived.time, arrived.key)
 
     def _refuse(self, batch: Sequence[Waiting], error: Exception) -> None:
         for _, done in batch:
@@ -197,7 +205,7 @@ class Inlet:
             del self._keys[next(iter(self._keys))]
 
     def _count(self, elements: int) -> None:
-        second = int(time.time())
+        second = self.times.now() // SECOND
         self._counts[second] += elements
         self.pushed += elements
         if len(self._counts) > 2 * _REMEMBERED_SECONDS:
@@ -206,14 +214,14 @@ class Inlet:
 
     async def beat(self) -> None:
         """Say that time goes on although nothing comes; for streams that go by arrival."""
-        if not self.closing and present() - self._told > _BEAT_AFTER:
+        if not self.closing and self.times.now() - self._written > _BEAT_AFTER:
             await asyncio.shield(self._enqueue(_BEAT))
 
     # -- what has become of it ---------------------------------------------------------------
 
     def rates(self) -> list[int]:
         """How many elements came in each of the last 60 whole seconds, the oldest first."""
-        return seconds_of(self._counts.items(), int(time.time()), 60)
+        return seconds_of(self._counts.items(), self.times.now() // SECOND, 60)
 
     async def problem(self) -> str | None:
         """Return why pushes are refused, after a failed write and until the disk takes writes."""

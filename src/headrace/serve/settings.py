@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from headrace.arrival_times import Clock, wall_clock
 from headrace.background.config import ServiceConfig
 from headrace.errors import SettingError
 from headrace.launching import RunnerKind
@@ -39,6 +40,7 @@ class Settings:
         interval: seconds from batch to batch.
         demo: whether the demos are started.
         limits: what is too much.
+        clock: the clock of the machine.
     """
 
     location: Path
@@ -56,6 +58,7 @@ class Settings:
     interval: float = 0.05
     demo: bool = False
     limits: Limits = DEFAULT
+    clock: Clock = wall_clock
 
     def __post_init__(self) -> None:
         """Refuse what would let anybody in."""
