@@ -196,6 +196,11 @@ class ArrivalTimes:
         return max(self.now(), self._wall)
 
     @property
+    def last(self) -> int:
+        """The last time that was given."""
+        return self._last
+
+    @property
     def ahead(self) -> int:
         """By how many microseconds the last time was ahead of the clock; negative if behind."""
         return self._last - self._wall

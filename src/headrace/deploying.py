@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.algebra.reporting import Semantics
-from headrace.ingest.log import IngestLog, last_received
+from headrace.ingest.log import IngestLog, last_received, segments_of
 from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
@@ -79,7 +79,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     def last_arrivals(iri: str) -> Iterator[int]:
         for source in streams[iri]:
             if source.kind == LOG or source.is_received:
-                found = last_received(source.log(deployment.layout.logs))
+                found = last_received(segments_of(source.log(deployment.layout.logs)))
                 yield from () if found is None else (found,)
 
     return Setup(

@@ -165,6 +165,20 @@ def test_lines_without_times_need_no_type(server: socket.socket, log: IngestLog)
     assert not receiver.goes_by_arrival
 
 
+@pytest.mark.parametrize("cut", [b'b> "0" .\n', b"c> .\n", b'7" .\n', b"\xa9x .\n", b".\n"])
+def test_a_cut_first_line_says_no_time(server: socket.socket, log: IngestLog, cut: bytes) -> None:
+    """One has connected in the midst of it; the clock closes windows of what follows."""
+    receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 5, None))
+    receiver.start()
+    bare = b"<x:a> <x:b> <x:c> .\n"
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(cut + bare)
+        until(lambda: payloads(log.directory) == [cut, bare])
+        until(lambda: receiver.goes_by_arrival)
+    receiver.stop()
+
+
 def test_it_can_be_stopped_while_the_log_is_full(server: socket.socket, tmp_path: Path) -> None:
     line = b"1\t<x:a> <x:b> <x:c> .\n"
     size = len(Record(1, TIMED, line).line())

@@ -57,7 +57,12 @@ class IngestLog:
     """The one writer of a log; its methods may be called from several threads."""
 
     def __init__(
-        self, directory: Path, *, segment: int = SEGMENT, quota: int | None = None
+        self,
+        directory: Path,
+        *,
+        segment: int = SEGMENT,
+        quota: int | None = None,
+        span: int | None = None,
     ) -> None:
         """Open a log, or make one.
 
@@ -65,6 +70,8 @@ class IngestLog:
             directory: the folder it is kept in.
             segment: how many bytes make a segment full, so that the next one is begun.
             quota: how many bytes all segments may have together.
+            span: for how many microseconds of arrival records go into one segment, so that old
+                ones can be pruned soon; for any time if None.
 
         Raises:
             SettingError: somebody else is writing to it.
@@ -73,6 +80,8 @@ class IngestLog:
         self.directory = directory
         self._segment = segment
         self._quota = quota
+        self._span = span
+        self._begun: int | None = None
         self._guard = Lock()
         self._closed = False
         self._has_failed = False
@@ -146,7 +155,7 @@ class IngestLog:
 
     def last_received(self) -> int | None:
         """Return the time at which the last record arrived; the next must not be earlier."""
-        return last_received(self.directory)
+        return last_received(segments_of(self.directory))
 
     @property
     def recent_ids(self) -> tuple[str, ...]:
@@ -176,9 +185,10 @@ class IngestLog:
         with self._guard:
             self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
-                if self._file.length >= self._segment or self._has_failed:
+                if self._is_full(records[0].received) or self._has_failed:
                     self._begin_segment()
                     self._has_failed = False
+                    self._begun = records[0].received
                 try:
                     self._file.append(text)
                 except OSError:
@@ -189,6 +199,13 @@ class IngestLog:
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
         return lines
+
+    def _is_full(self, now: int) -> bool:
+        """Test whether the next record belongs into another segment."""
+        if self._begun is None:  # a segment of an earlier run is continued for a whole span
+            self._begun = now
+        is_old = self._span is not None and now - self._begun >= self._span
+        return self._file.length >= self._segment or (is_old and self._file.length > 0)
 
     def _admit(self, more: int, beyond: int) -> None:
         if self._closed:
@@ -284,9 +301,9 @@ def segments_of(directory: Path) -> list[Path]:
     return sorted(directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}"))
 
 
-def last_received(directory: Path) -> int | None:
-    """Return the time at which the last record of a log arrived, in microseconds; None if empty."""
-    for path in reversed(segments_of(directory)):
+def last_received(segments: Sequence[Path]) -> int | None:
+    """Return the time at which the last record of some segments arrived; None if there is none."""
+    for path in reversed(segments):
         for line in _lines_backwards(path):
             received = received_of_line(line)
             if received is not None:

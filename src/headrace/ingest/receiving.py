@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from headrace.arrival_times import ArrivalTimes, SteadyClock
-from headrace.errors import HeadraceError, InternalError, SettingError
+from headrace.errors import DataError, HeadraceError, InternalError, SettingError
 from headrace.ingest.log import IngestLog, LogFull
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format, format_of_media_type
+from headrace.rdf.timed import read_timed
 
 BeatRule: TypeAlias = Callable[[int, int], bool]
 """Tests whether a heartbeat is due, from the last time in the log and the present."""
@@ -173,5 +174,11 @@ def _says_time(record: Record | None) -> bool | None:
         form = format_of_media_type(record.media_type)
     except SettingError:
         return False  # nothing can read it
-    in_lines = form is Format.TIMED_N_QUADS or (form is Format.NDJSON and b'"time"' in record.data)
-    return in_lines or record.time is not None
+    if form is Format.TIMED_N_QUADS:  # a line without its begin says none
+        return any(True for _ in read_timed(record.data, on_error=_ignore))
+    in_envelope = form is Format.NDJSON and b'"time"' in record.data
+    return in_envelope or record.time is not None
+
+
+def _ignore(_error: DataError) -> None:
+    """Leave it to the reader of the log to report what is wrong."""

@@ -40,6 +40,8 @@ LOGGER: Final = logging.getLogger("headrace.serve")
 STARTING: Final = "starting"
 """What is the matter with a deployment that has not been at work yet."""
 _PIECES: Final = 16
+_MOST_FILES: Final = 1_000
+"""Of so many files, it is looked up whether they are still there."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 T = TypeVar("T")
 Needed: TypeAlias = Callable[[Path], bool]
@@ -205,6 +207,8 @@ class Deployed:
         for piece in self._follower.pieces(self._followed, manifest.pieces):
             self._read[piece.path] = piece.stop
         self._followed = manifest.pieces
+        if len(self._read) > _MOST_FILES:
+            self._read = {path: end for path, end in self._read.items() if Path(path).exists()}
         held = {pane.piece.path for pane in manifest.panes if pane.piece is not None}
 
         def is_needed(path: Path) -> bool:

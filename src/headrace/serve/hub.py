@@ -27,6 +27,7 @@ from headrace.serve.place import Place
 from headrace.serve.problems import Problem, busy
 from headrace.serve.pushing import Inlet
 from headrace.serve.retained import Retained
+from headrace.serve.room import Room
 from headrace.serve.settings import Settings
 from headrace.serve.static_graphs import StaticGraphs
 
@@ -72,6 +73,8 @@ class Hub:
             self.following.hear,
         )
         self.asking = Asking(self)
+        self.room = Room(self.limits)
+        self.reading = asyncio.Lock()
         self._writers = ThreadPoolExecutor(_WRITERS, "log")
         self._changing = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None

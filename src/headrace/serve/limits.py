@@ -42,6 +42,9 @@ class Limits:
         memory: bytes of the server with all its processes.
         clock_seconds: how far the clock may jump ahead and times of arrival follow at once; they
             follow further when the clock has stayed there for as long.
+        bodies: bytes of all bodies together, from when they come until they are on disk.
+        bodies_seconds: how long a body may wait for room among these.
+        message: bytes of a message of a WebSocket.
     """
 
     body: int = 32 * _MEGA
@@ -69,6 +72,9 @@ class Limits:
     sparql_memory: int = 500 * _MEGA
     memory: int = 2_000 * _MEGA
     clock_seconds: float = CLOCK_SECONDS
+    bodies: int = 128 * _MEGA
+    bodies_seconds: float = 5.0
+    message: int = 1 * _MEGA
 
 
 DEFAULT: Final = Limits()

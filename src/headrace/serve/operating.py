@@ -136,6 +136,11 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     yield Measure("headrace_clock_jumps_total", "counter", says, jumps)
     requests = [({"status": str(key)}, float(each)) for key, each in sorted(hub.answered.items())]
     yield Measure("headrace_http_requests_total", "counter", "Requests answered.", requests)
+    held = [({}, float(hub.room.size))]
+    yield Measure("headrace_body_bytes", "gauge", "Bytes of the bodies of requests.", held)
+    refused = [({"reason": key}, float(hub.room.refused[key])) for key in ("full", "slow")]
+    says = "Bodies that were not read because there was no room."
+    yield Measure("headrace_bodies_refused_total", "counter", says, refused)
     followers = float(hub.following.count)
     yield Measure("headrace_subscribers", "gauge", "Clients that follow.", [({}, followers)])
     waiting = float(hub.asking.under_way)
