@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -200,6 +201,10 @@ def test_a_restart_goes_on_after_the_last_time_of_the_log(
     server: socket.socket, log: IngestLog
 ) -> None:
     """The clock was ahead before it, and was set back."""
+
+    def has_lines(number: int) -> bool:
+        return len(lines_of(log.directory)) == number
+
     log.append([Record(9_000_000, TIMED, b"1\t<x:a> <x:b> <x:c> .\n")])
     now = 5_000_000
     receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: now, lambda: now))
@@ -207,7 +212,7 @@ def test_a_restart_goes_on_after_the_last_time_of_the_log(
     connection, _ = server.accept()
     for now, number in ((5_000_000, 2), (7_000_000, 3), (20_000_000, 4)):  # noqa: B007 - a clock
         connection.sendall(b"<x:a> <x:b> <x:c> .\n")
-        until(lambda number=number: len(lines_of(log.directory)) == number)
+        until(partial(has_lines, number))
     connection.close()
     receiver.stop()
     times = [each["received"] for each in lines_of(log.directory)]

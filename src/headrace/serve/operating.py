@@ -136,8 +136,8 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     yield Measure("headrace_clock_jumps_total", "counter", says, jumps)
     requests = [({"status": str(key)}, float(each)) for key, each in sorted(hub.answered.items())]
     yield Measure("headrace_http_requests_total", "counter", "Requests answered.", requests)
-    held = [({}, float(hub.room.size))]
-    yield Measure("headrace_body_bytes", "gauge", "Bytes of the bodies of requests.", held)
+    says = "Bytes of the bodies of requests."
+    yield Measure("headrace_body_bytes", "gauge", says, [({}, float(hub.room.size))])
     refused = [({"reason": key}, float(hub.room.refused[key])) for key in ("full", "slow")]
     says = "Bodies that were not read because there was no room."
     yield Measure("headrace_bodies_refused_total", "counter", says, refused)
