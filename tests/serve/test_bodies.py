@@ -229,6 +229,48 @@ def test_a_body_without_room_is_refused_and_one_with_room_is_taken(tmp_path: Pat
         assert answer.status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("media_type", "line"),
+    [
+        (TIMED, '%d\t<x:%d> <x:p> "' + 'a \\" and a \\\\ ' * 100 + '" .\n'),
+        (
+            "application/x-ndjson",
+            '{"time": %d, "data": "<x:%d> <x:p> \\"' + "o" * 1_000 + '\\" ."}\n',
+        ),
+    ],
+)
+def test_what_was_acknowledged_of_a_very_large_body_is_read(
+    tmp_path: Path, media_type: str, line: str
+) -> None:
+    """It is one line of the log, which is longer in JSON than by itself."""
+    with served(tmp_path / "data") as client:
+        client.put("/streams/cars", json={"iri": CARS, "time": "said"}).raise_for_status()
+        one = (line % (1_000, 1)).encode()
+        number = 18_000_000 // len(one)
+        headers = {"Content-Type": media_type}
+        answer = client.post("/streams/cars", content=one * number, headers=headers)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["elements"] > 0
+        until(lambda: client.get("/streams/cars").json()["messages"] > 0)
+        said = client.get("/streams/cars").json()
+        assert (said["elements"], said["rejected"]) == (answer.json()["elements"], 0)
+
+
+def test_a_document_that_is_taken_is_read_though_it_is_longer_in_the_log(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as client:
+        client.put("/streams/cars", json={"iri": CARS}).raise_for_status()
+        line = b'<x:a> <x:p> "' + b"\\\\" * 2_000 + b'" .\n'
+        text = line * (15_900_000 // len(line))
+        headers = {"Content-Type": "application/n-triples"}
+        answer = client.post("/streams/cars", content=text, headers=headers)
+        assert answer.status_code == 200, answer.text
+        longer = client.post("/streams/cars", content=text + line * 100, headers=headers)
+        assert longer.status_code == 400
+        until(lambda: client.get("/streams/cars").json()["messages"] > 0)
+        said = client.get("/streams/cars").json()
+        assert (said["elements"], said["rejected"]) == (1, 0)
+
+
 def test_slow_senders_are_ended_when_their_room_is_needed(tmp_path: Path) -> None:
     with (
         limited_process(tmp_path, body=1_000_000, bodies=2_400_000, bodies_seconds=60.0) as server,

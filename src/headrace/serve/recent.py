@@ -14,6 +14,7 @@ import polars as pl
 from headrace.kernel.columns import GRAPH, OBJECT, POSITION, PREDICATE, SUBJECT, TIME
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.formats import Format
+from headrace.rdf.options import LOG_LIMITS, ReadOptions
 from headrace.rdf.streams import read_stream
 from headrace.rdf.timestamps import TimeRule
 
@@ -75,7 +76,12 @@ class Recent:
             version, data = self._version, b"".join(line for line, _ in self._lines)
         if self._read is None or self._read[:2] != (version, seed):
             found = read_stream(
-                data, Format.NDJSON, seed=seed, rule=self._rule, on_error=lambda _error: None
+                data,
+                Format.NDJSON,
+                seed=seed,
+                rule=self._rule,
+                options=ReadOptions(limits=LOG_LIMITS),
+                on_error=lambda _error: None,
             )
             self._read = (version, seed, self._current(found))
         return self._read[2]
