@@ -238,6 +238,7 @@ def test_a_body_without_room_is_refused_and_one_with_room_is_taken(tmp_path: Pat
             '{"time": %d, "data": "<x:%d> <x:p> \\"' + "o" * 1_000 + '\\" ."}\n',
         ),
     ],
+    ids=["timed", "ndjson"],
 )
 def test_what_was_acknowledged_of_a_very_large_body_is_read(
     tmp_path: Path, media_type: str, line: str
