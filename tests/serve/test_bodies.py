@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from headrace.serve import room as room_module
 from headrace.serve.limits import DEFAULT, Limits
 from headrace.serve.problems import Problem
 from headrace.serve.room import Room
@@ -346,5 +347,40 @@ def test_large_bodies_leave_some_room_for_small_ones() -> None:
         large.close()
         large.close()
         assert room.size == 50_000
+
+    asyncio.run(come())
+
+
+def test_a_slow_body_is_ended_once_by_all_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several of them find it at the same moment, and one finds it when it is ending already."""
+    monkeypatch.setattr(room_module, "_GRACE", -1.0)
+
+    async def come() -> None:
+        limits = Limits(bodies=1_000_000, bodies_seconds=60.0)
+        room = Room(limits)
+        slow = room.body()
+        await slow.grow(800_000, 0.0)
+
+        async def read() -> Problem:
+            try:
+                async with slow.waiting(60.0):
+                    await asyncio.sleep(60.0)
+            except TimeoutError:
+                return slow.late()
+            finally:
+                slow.arrived()
+                slow.close()
+            raise AssertionError("it was not ended")
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        others = [room.body() for _ in range(5)]
+        await asyncio.gather(*(each.grow(150_000, 60.0) for each in others))
+        slow.end()
+        slow.end()
+        problem = await reading
+        assert problem.status == 503
+        assert "too slowly" in problem.detail
+        assert room.refused["slow"] == 1
 
     asyncio.run(come())

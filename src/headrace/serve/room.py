@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import Final
 
 from headrace.serve.limits import Limits
@@ -114,7 +115,7 @@ class Body:
 
     def is_slower(self, rate: float, now: float) -> bool:
         """Test whether it has paused, or comes at fewer bytes for each second of waiting for it."""
-        if self._timeout is None:
+        if self._timeout is None or self._is_ended:
             return False
         pause = now - self._since
         waited = self._waited + pause
@@ -124,7 +125,8 @@ class Body:
         """Stop waiting for the rest of it."""
         self._is_ended = True
         if self._timeout is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time())
+            with suppress(RuntimeError):  # it is ending already
+                self._timeout.reschedule(asyncio.get_running_loop().time())
 
     def came(self, size: int) -> None:
         """Count bytes that have come."""
