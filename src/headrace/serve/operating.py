@@ -166,6 +166,7 @@ def _limits(hub: Hub) -> dict[str, float]:
 def _used(hub: Hub) -> dict[str, float]:
     """Return how much is used of each limit on what the server keeps or does at once."""
     logs = [each.size for each in hub.inlets.values()]
+    ahead = [each.times.ahead for each in hub.inlets.values()]
     return {
         "memory": float(memory() + hub.asking.memory),
         "evaluations": float(min(hub.asking.under_way, hub.limits.evaluations)),
@@ -175,6 +176,8 @@ def _used(hub: Hub) -> dict[str, float]:
         "subscribers": float(hub.following.count),
         "log_bytes": float(max(logs, default=0)),
         "static_bytes": float(hub.static.size()),
+        "bodies": float(hub.room.size),
+        "clock_seconds": max([0, *ahead]) / SECOND,
     }
 
 
