@@ -90,6 +90,7 @@ class Hub:
             for inlet in self.inlets.values():
                 inlet.log.close()
             self.deployed.close()
+            self.asking.close()
             raise
         self.deployed.start(self.retained)
         self._beating = asyncio.create_task(self._beat())
