@@ -471,3 +471,48 @@ def test_a_jump_with_too_many_evaluations_is_an_error(tmp_path: Path) -> None:
     assert (
         f"or reject it with --set max_ahead=1d; look at {source}, line 3 of <x:s>" in result.stderr
     )
+
+
+# -- a source that one connects to in the middle -------------------------------------------------
+
+LATER: Final = 1_767_600_000_000
+LINES: Final = {
+    "tnq": "".join(f'{LATER + at * 1000}\t<x:a> <x:p> "é{at}" .\n' for at in range(12)),
+    "ndjson": "".join(
+        envelope(time=LATER + at * 1000, data=f'<x:a> <x:p> "é{at}" .') for at in range(12)
+    ),
+    "jsonl": "".join(
+        json.dumps({"@id": "x:a", "x:p": at, PROV[1:-1]: f"2026-01-05T08:00:{at:02}Z"}) + "\n"
+        for at in range(12)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(LINES))
+def test_a_cut_first_line_takes_no_other_with_it(kind: str, tmp_path: Path) -> None:
+    """At every byte of it: what is left of it is rejected, or read if it is a line by itself."""
+    lines = LINES[kind].encode()
+    first = lines.index(b"\n")
+    file = tmp_path / f"stream.{kind}"
+    for cut in range(1, first, 3):
+        file.write_bytes(lines[cut:])
+        engine = Engine(clock=None)
+        engine.stream("x:s", source=str(file))
+        engine.register(QUERY)
+        engine.run(once=True, runner="inline")
+        counters = engine.counters["x:s"]
+        assert counters.on_time == 11 + (counters.rejected == 0), (cut, counters)
+        assert counters.elements == 12
+
+
+def test_a_first_time_that_is_cut_is_named_where_it_makes_all_others_too_far_ahead(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "stream.tnq"
+    file.write_text(LINES["tnq"][5:])
+    whole = run("--stream", f"x:s={file}")
+    assert whole.exit_code == 0
+    result = run("--stream", f"x:s={file}", "--set", "max_ahead=1d")
+    assert result.exit_code == 1
+    assert "only the first message of stream <x:s> was accepted, and 11 after it" in result.stderr
+    assert "remove that line" in result.stderr

@@ -475,3 +475,14 @@ def test_what_looks_like_chance_does_not_depend_on_the_cut() -> None:
     whole = play([text], {"s": stream})
     assert whole.evaluations == play([text], {"s": stream}, batches=1).evaluations
     assert len({row[2] for each in whole.evaluations for row in each.rows}) == 3
+
+
+def test_pushes_are_not_late_after_a_clock_has_gone_back() -> None:
+    now = 0
+    engine = Engine(live=True, clock=lambda: now)
+    stream, query = engine.stream("s"), engine.register(COUNT)
+    for now in (7_000_000, 11_000_000, 3_000_000, 12_000_000, 16_000_000):
+        stream.push(f"<x:{now}> <x:p> <x:o> .")
+        engine.step()
+    assert engine.late == []
+    assert numbers(list(query.results())) == [(10, ["1"]), (15, ["4"])]

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "headrace"
 LAYERS = (
     {"version", "errors"},
     {"exits"},
-    {"durable", "freshness", "metering"},
+    {"arrival_times", "durable", "freshness", "metering"},
     {"rdf"},
     {"results"},
     {"algebra"},

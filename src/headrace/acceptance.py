@@ -9,6 +9,7 @@ from typing import Final
 
 from headrace.diagnosis import Code, Note
 from headrace.errors import SettingError, counted
+from headrace.kernel.arriving import AHEAD_OF_OTHERS
 from headrace.kernel.stream_counters import Counters
 from headrace.pipeline.manifest import Manifest
 
@@ -168,6 +169,7 @@ class Acceptance:
     def errors(self, notes: Iterable[Note] = ()) -> Iterator[str]:
         """Yield the errors of a run that has ended, apart from those in its notes."""
         yield from self.find_rejected_streams(notes)
+        yield from self.find_outrun_streams()
         yield from self.check_requirements()
 
     def find_rejected_streams(self, notes: Iterable[Note] = ()) -> Iterator[str]:
@@ -180,6 +182,19 @@ class Acceptance:
         if self.is_all_rejected:
             rejected = filter(self._has_only_rejections, self._counters)
             yield from (self._describe_rejection(iri) for iri in rejected if iri not in noted)
+
+    def find_outrun_streams(self) -> Iterator[str]:
+        """Yield an error for each stream of which all but the first message is too far ahead."""
+        for iri, counters in self._counters.items():
+            reasons = self._reasons.get(iri, [])
+            is_one = counters.accepted == 1 and counters.rejected_messages > 1
+            if is_one and all(AHEAD_OF_OTHERS in reason for reason in reasons):
+                yield (
+                    f"only the first message of stream <{iri}> was accepted, and "
+                    f"{counters.rejected_messages:,} after it are more than max_ahead ahead of it"
+                    f"{self._list_reasons(iri)}; if the time of the first is wrong, because its "
+                    "line is cut, remove that line"
+                )
 
     def check_requirements(self) -> Iterator[str]:
         """Yield an error for each requirement that the run has not met."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.algebra.reporting import Semantics
-from headrace.ingest.log import IngestLog
+from headrace.ingest.log import IngestLog, last_received, segments_of
 from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
@@ -72,7 +72,15 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
     def gate(iri: str) -> Gate:
-        return Gate.of(readers[iri].max_ahead, None if clock is None else clock())
+        # A time of arrival may be ahead of a clock that was set back, and is no mistake then.
+        now = None if clock is None else max([clock(), *last_arrivals(iri)])
+        return Gate.of(readers[iri].max_ahead, now)
+
+    def last_arrivals(iri: str) -> Iterator[int]:
+        for source in streams[iri]:
+            if source.kind == LOG or source.is_received:
+                found = last_received(segments_of(source.log(deployment.layout.logs)))
+                yield from () if found is None else (found,)
 
     return Setup(
         plans,
@@ -170,7 +178,7 @@ def received(
         for iri, sources in streams.items():
             for source in sources:
                 if source.is_received:
-                    folder = source.folder(deployment.layout.logs)
+                    folder = source.log(deployment.layout.logs)
                     if folder not in receivers:  # else another stream is read from the same
                         rule = is_due if folder in clocked else None
                         receiver = _receiver(source, deployment, rule)
@@ -184,7 +192,7 @@ def received(
 def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
     """Return the streams whose elements only have the time of their arrival."""
     received = [each for sources in streams.values() for each in sources if each.is_received]
-    folders = {each: each.folder(deployment.layout.logs) for each in received}
+    folders = {each: each.log(deployment.layout.logs) for each in received}
     others = {folder for each, folder in folders.items() if each.rule != SOURCE_TIME}
     return set(folders.values()) - others
 
@@ -195,7 +203,7 @@ def _receiver(
 ) -> Iterator[Receiver]:
     """Run a thread that writes received messages to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
-    folder = source.folder(deployment.layout.logs)
+    folder = source.log(deployment.layout.logs)
     with IngestLog(folder) as log:
         receiver: Receiver
         if source.kind == "tcp":

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from headrace.acceptance import Acceptance, RejectionLimit, Requirements
+from headrace.arrival_times import ArrivalTimes, SteadyClock, uptime_clock
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
 from headrace.deploying import Refreshing, topics_of
@@ -283,7 +284,8 @@ class Engine:
         """The runner, started when it is first needed."""
         if self._runner is None:
             kernel = Kernel(self.plans(), self.around(), self.live)
-            self._runner = InlineRunner(kernel, self._clock, self.alerts)
+            arrivals = None if self._clock is None else self._arrivals
+            self._runner = InlineRunner(kernel, arrivals, self.alerts)
         return self._runner
 
     def plans(self) -> list[Plan]:
@@ -308,8 +310,14 @@ class Engine:
         return feed
 
     def now(self) -> int:
-        """The present, in microseconds."""
-        return present() if self._clock is None else self._clock()
+        """The time of what arrives at present, in microseconds; it never goes back."""
+        return self._arrivals.now()
+
+    @cached_property
+    def _arrivals(self) -> ArrivalTimes:
+        clock = present if self._clock is None else self._clock
+        # A clock of the program's own is as the program wants it.
+        return ArrivalTimes(SteadyClock(clock, uptime_clock if clock is present else None))
 
     def around(self) -> Around:
         """What its queries share."""

@@ -12,6 +12,7 @@ import polars as pl
 import xxhash
 
 from headrace.algebra.reporting import SECOND, BlankNodes, Semantics
+from headrace.arrival_times import ArrivalTimes
 from headrace.diagnosis import QueryFacts, StreamFacts
 from headrace.diagnosis.demands import Needs
 from headrace.errors import DataError
@@ -388,13 +389,14 @@ class InlineRunner:
     def __init__(
         self,
         kernel: Kernel,
-        clock: Callable[[], int] | None = None,
+        arrivals: ArrivalTimes | None = None,
         alerts: Alerts | None = None,
     ) -> None:
-        """Begin with no streams; with a clock, which counts microseconds, the run is live."""
+        """Begin with no streams; with times of arrival, the run is live."""
         self.kernel = kernel
         self.alerts = alerts or Alerts(LOG.warning)
-        self.clock = clock
+        self.arrivals = arrivals
+        self.clock = clock = None if arrivals is None else arrivals.now
         self.feeds: dict[Iri, StreamFeed] = {}
         self.late: list[LateElement] = []
         self.rejected: list[RejectedElement] = []
@@ -420,7 +422,7 @@ class InlineRunner:
                 semantics.max_ahead,
                 semantics.blank_nodes,
                 semantics.assert_quoted,
-                self.clock,
+                None if self.arrivals is None else self.arrivals.latest,
                 min((each for each in idles if each is not None), default=None),
             )
             self.feeds[stream].counter.watch(choose_probes(plans, stream.value))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import MachineError, SettingError
 from headrace.ingest.log import RECENT, IngestLog, LogFull
-from headrace.ingest.records import Record, is_damaged
+from headrace.ingest.records import Record, is_damaged, sealed_line
 from tests.ingest.logs import lines_of, payloads
 
 NQ = "application/n-quads"
@@ -137,6 +137,31 @@ def test_pruning_deletes_whole_segments_but_not_the_last(tmp_path: Path) -> None
         log.append([record(b"e")])
     with IngestLog(tmp_path) as log:
         assert log.segments == ("00000004.ndjson", "00000005.ndjson")
+
+
+def test_the_last_record_is_never_pruned(tmp_path: Path) -> None:
+    """The next one must not have arrived before it."""
+    with IngestLog(tmp_path, segment=1) as log:
+        for received in (5, 7):
+            log.append([Record(received, NQ, b"a")])
+    (tmp_path / "00000003.ndjson").touch()  # its first write has failed
+    with IngestLog(tmp_path, segment=1) as log:
+        log.prune("00000003.ndjson")
+        assert log.segments == ("00000002.ndjson", "00000003.ndjson")
+        assert log.last_received() == 7
+
+
+def test_what_has_no_time_does_not_hide_the_last_time(tmp_path: Path) -> None:
+    with IngestLog(tmp_path) as log:
+        assert log.last_received() is None
+        log.append([Record(5, NQ, b"a")])
+        log.append([Record(6, NQ, b"", problem="too long")])
+        assert log.last_received() == 6
+    repaired = sealed_line({"received": 0, "data": "", "problem": "it was damaged"})
+    with (tmp_path / "00000001.ndjson").open("ab") as file:
+        file.write(repaired)
+    with IngestLog(tmp_path) as log:
+        assert log.last_received() == 6
 
 
 def test_ids_outlive_their_segments(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from headrace.arrival_times import SteadyClock
 from headrace.errors import SettingError
 from headrace.ingest.log import IngestLog
 from headrace.ingest.mqtt import MqttReceiver
@@ -50,7 +51,7 @@ def publish(client: Client, topic: str, *messages: bytes, qos: int = 1) -> None:
 
 @contextmanager
 def receiving(url: str, log: IngestLog, client_id: str = "test") -> Iterator[MqttReceiver]:
-    receiver = MqttReceiver(url, log, client_id=client_id, clock=lambda: 5)
+    receiver = MqttReceiver(url, log, client_id=client_id, clock=SteadyClock(lambda: 5, None))
     receiver.start()
     try:
         yield receiver

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.arrival_times import SteadyClock
 from headrace.errors import DataError, SettingError
 from headrace.ingest.log import IngestLog
 from headrace.ingest.records import Record
@@ -47,7 +49,7 @@ def received(log: IngestLog) -> bytes:
 
 def test_lines_arrive_whole_and_in_order(server: socket.socket, log: IngestLog) -> None:
     text = b"".join(b"%d\t<x:a> <x:b> <x:c%d> .\n" % (n // 3, n) for n in range(20_000))
-    receiver = TcpReceiver(url_of(server), log, clock=lambda: 5)
+    receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 5, None))
     receiver.start()
     connection, _ = server.accept()
     with connection:
@@ -147,7 +149,7 @@ def test_lines_without_times_are_elements_of_their_own(
 
 def test_lines_without_times_need_no_type(server: socket.socket, log: IngestLog) -> None:
     """The time of their arrival counts then, though others before or after them say theirs."""
-    receiver = TcpReceiver(url_of(server), log, clock=lambda: 5)
+    receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 5, None))
     receiver.start()
     bare = [b"<x:a> <x:b> <x:c> .\n", b"_:n <x:b> <x:d> .\n"]
     timed = b"7\t<x:a> <x:b> <x:e> .\n7\t<x:a> <x:b> <x:f> .\n"
@@ -155,7 +157,7 @@ def test_lines_without_times_need_no_type(server: socket.socket, log: IngestLog)
     with connection:
         connection.sendall(b"".join([*bare, b"# nothing\n"]))
         until(lambda: payloads(log.directory) == bare)
-        assert receiver.goes_by_arrival
+        until(lambda: receiver.goes_by_arrival)  # known once they are synced
         connection.sendall(timed + bare[0])
         until(lambda: payloads(log.directory) == [*bare, timed, bare[0]])
     receiver.stop()
@@ -164,11 +166,25 @@ def test_lines_without_times_need_no_type(server: socket.socket, log: IngestLog)
     assert not receiver.goes_by_arrival
 
 
+@pytest.mark.parametrize("cut", [b'b> "0" .\n', b"c> .\n", b'7" .\n', b"\xa9x .\n", b".\n"])
+def test_a_cut_first_line_says_no_time(server: socket.socket, log: IngestLog, cut: bytes) -> None:
+    """One has connected in the midst of it; the clock closes windows of what follows."""
+    receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 5, None))
+    receiver.start()
+    bare = b"<x:a> <x:b> <x:c> .\n"
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(cut + bare)
+        until(lambda: payloads(log.directory) == [cut, bare])
+        until(lambda: receiver.goes_by_arrival)
+    receiver.stop()
+
+
 def test_it_can_be_stopped_while_the_log_is_full(server: socket.socket, tmp_path: Path) -> None:
     line = b"1\t<x:a> <x:b> <x:c> .\n"
     size = len(Record(1, TIMED, line).line())
     with IngestLog(tmp_path / "log", segment=1, quota=size + 1) as log:
-        receiver = TcpReceiver(url_of(server), log, clock=lambda: 1)
+        receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 1, None))
         receiver.start()
         connection, _ = server.accept()
         with connection:
@@ -181,11 +197,33 @@ def test_it_can_be_stopped_while_the_log_is_full(server: socket.socket, tmp_path
         assert received(log) == line
 
 
+def test_a_restart_goes_on_after_the_last_time_of_the_log(
+    server: socket.socket, log: IngestLog
+) -> None:
+    """The clock was ahead before it, and was set back."""
+
+    def has_lines(number: int) -> bool:
+        return len(lines_of(log.directory)) == number
+
+    log.append([Record(9_000_000, TIMED, b"1\t<x:a> <x:b> <x:c> .\n")])
+    now = 5_000_000
+    receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: now, lambda: now))
+    receiver.start()
+    connection, _ = server.accept()
+    for now, number in ((5_000_000, 2), (7_000_000, 3), (20_000_000, 4)):  # noqa: B007 - a clock
+        connection.sendall(b"<x:a> <x:b> <x:c> .\n")
+        until(partial(has_lines, number))
+    connection.close()
+    receiver.stop()
+    times = [each["received"] for each in lines_of(log.directory)]
+    assert times[:4] == [9_000_000, 9_000_000, 10_000_000, 20_000_000]
+
+
 def test_a_full_log_makes_the_sender_wait(server: socket.socket, tmp_path: Path) -> None:
     line = b"1\t<x:a> <x:b> <x:c> .\n"
     size = len(Record(1, TIMED, line).line())
     with IngestLog(tmp_path / "log", segment=1, quota=2 * size) as log:
-        receiver = TcpReceiver(url_of(server), log, clock=lambda: 1)
+        receiver = TcpReceiver(url_of(server), log, clock=SteadyClock(lambda: 1, None))
         receiver.start()
         connection, _ = server.accept()
         with connection:
@@ -283,7 +321,7 @@ def test_heartbeats_follow_what_has_no_time_and_nothing_else(
         return present - last >= 1_000_000
 
     url = f"{url_of(server)}?type=application/n-quads"
-    receiver = TcpReceiver(url, log, clock=lambda: now)
+    receiver = TcpReceiver(url, log, clock=SteadyClock(lambda: now, None))
     receiver.schedule_heartbeats(is_due)
     receiver.start()
     connection, _ = server.accept()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.arrival_times import SteadyClock
 from headrace.errors import DataError, SettingError
 from headrace.pipeline import cutting
 from headrace.pipeline.cutting import cut, unfinished
@@ -156,19 +157,38 @@ def test_results_of_one_instant_are_not_cut_apart() -> None:
     assert unfinished(data, 0, len(data), Format.NDJSON) == 4 * size
 
 
-def test_generated_elements_come_by_the_clock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1_000_000_000_000
-    monkeypatch.setattr("headrace.pipeline.streams.time.time_ns", lambda: now)
-    log, sources = SourceLog(tmp_path / "log"), Sources({"s": ["rate:10"]})
+def test_generated_elements_come_by_the_clock(tmp_path: Path) -> None:
+    now = 1_000_000_000
+    clock = SteadyClock(lambda: now, None)
+    log, sources = SourceLog(tmp_path / "log"), Sources({"s": ["rate:10"]}, clock)
     sources.look(log, complete=False)
-    now += 2_500_000_000
+    now += 2_500_000
     sources.look(log, complete=False)
     assert [(each.start, each.stop) for each in log.pieces] == [(0, 0), (0, 25)]
     lines = log.pieces[1].content().splitlines()
     assert len(lines) == 25
     assert lines[0].startswith(b"1000000\t")
+
+
+def test_a_generator_goes_on_when_its_clock_is_set_and_makes_small_pieces(tmp_path: Path) -> None:
+    wall, up = 10**15, 0
+    log = SourceLog(tmp_path / "log")
+    sources = Sources({"s": ["rate:1000"]}, SteadyClock(lambda: wall, lambda: up))
+    sources.look(log, complete=False)
+    up, wall = 4_000_000, wall - 3_600_000_000
+    sources.look(log, complete=False)
+    assert log.pieces[-1].stop == 2000  # at half its speed
+    up, wall = 8_000_000, wall + 7_200_000_000
+    sources.look(log, complete=False)
+    up, wall = 19_000_000, wall + 11_000_000
+    sources.look(log, complete=False)
+    ends = [0, *(each.stop for each in log.pieces)]
+    assert ends == sorted(ends)
+    assert ends[-1] > 3_600_000
+    assert max(each.stop - each.start for each in log.pieces) <= 50_000
+    again = Sources({"s": ["rate:1000"]}, SteadyClock(lambda: 10**15, lambda: up))
+    again.look(log, complete=False)
+    assert log.pieces[-1].stop == ends[-1]  # a restart with a corrected clock makes none twice
 
 
 def test_pieces_are_as_large_as_they_should_be(

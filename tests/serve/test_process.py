@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +18,17 @@ import httpx2
 import pytest
 from SPARQLWrapper import CSV, JSON, POST, POSTDIRECTLY, TURTLE, XML, SPARQLWrapper
 
-from tests.serve.clients import CARS, COUNT, TIMED, Process, passages, process, until
+from headrace.serve.starting import Redacting
+from tests.serve.clients import (
+    CARS,
+    COUNT,
+    PATIENCE,
+    TIMED,
+    Process,
+    passages,
+    process,
+    until,
+)
 
 COMMAND = [sys.executable, "-m", "headrace", "serve"]
 
@@ -267,3 +280,74 @@ def test_secrets_are_not_logged(tmp_path: Path) -> None:
         assert client.get("/status", headers=right).status_code == 200
         assert client.get("/sparql", params={"query": "x"}, headers=right).status_code == 400
         assert token not in server.said()
+
+
+def descendants(number: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    parents: dict[int, list[int]] = {}
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (each / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        parents.setdefault(int(parent), []).append(int(each.name))
+    found, left = [], [number]
+    while left:
+        new = parents.get(left.pop(), [])
+        found += new
+        left += new
+    return found
+
+
+def test_a_token_is_in_no_environment_answer_or_dump(tmp_path: Path) -> None:
+    token, reader = "canary-token-0123456789", "canary-reader-0123456789"
+    given = {"HEADRACE_TOKEN": token, "HEADRACE_READ_TOKEN": reader, "PYTHONFAULTHANDLER": "1"}
+    texts: list[str] = []
+    with process(tmp_path, **given) as server, server.client() as client:
+        right = {"Authorization": f"Bearer {token}"}
+        for path in (
+            "/status",
+            "/metrics",
+            "/nothing",
+            "/openapi.json",
+            "/sparql?query=SELECT%20*%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D",
+            "/sparql?query=nonsense",
+            "/streams",
+        ):
+            for headers in ({}, {"Authorization": f"Bearer {reader}x"}, right):
+                texts.append(client.get(path, headers=headers).text)
+        for number in (server.process.pid, *descendants(server.process.pid)):
+            proc = Path(f"/proc/{number}")
+            texts += [(proc / name).read_text(errors="replace") for name in ("environ", "cmdline")]
+        [core] = [
+            line
+            for line in Path(f"/proc/{server.process.pid}/limits").read_text().splitlines()
+            if line.startswith("Max core file size")
+        ]
+        assert core.split()[4] == "0"
+        server.process.send_signal(signal.SIGABRT)
+        server.process.wait(PATIENCE)
+        assert "Fatal Python error: Aborted" in server.said()
+        texts.append(server.said())
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    texts += [path.read_text(errors="replace") for path in kept]
+    for secret in (token, reader):
+        assert not any(secret in text for text in texts)
+
+
+def test_a_token_is_in_no_traceback() -> None:
+    token = "canary-token-0123456789"
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(Redacting(token))
+    logger = logging.getLogger("headrace.tests.secrets")
+    logger.addHandler(handler)
+    try:
+        raise RuntimeError(f"the request was GET /?access_token=another, or {token}")
+    except RuntimeError:
+        logger.exception("a request with %s failed", token)
+    finally:
+        logger.removeHandler(handler)
+    assert "RuntimeError: the request was" in stream.getvalue()
+    assert token not in stream.getvalue()
+    assert "another" not in stream.getvalue()

@@ -333,7 +333,7 @@ def _of_log(layout: Layout, committed: int) -> Iterator[Finding]:
         found = read_pieces(layout.source_log)
     except MachineError:  # reported as damage of the last batch
         return
-    if found.damage is not None and len(found.pieces) >= committed:
+    if found.damage is not None and found.count >= committed:
         detail = f"{_problem(found.damage)}; the next run cuts it there and looks for more again"
         yield Finding("source log", Status.OK, detail)
 

@@ -30,6 +30,7 @@ from headrace.ingest.records import (
     id_of_line,
     is_damaged,
     is_record,
+    received_of_line,
     record_of_line,
     sealed_line,
 )
@@ -56,7 +57,12 @@ class IngestLog:
     """The one writer of a log; its methods may be called from several threads."""
 
     def __init__(
-        self, directory: Path, *, segment: int = SEGMENT, quota: int | None = None
+        self,
+        directory: Path,
+        *,
+        segment: int = SEGMENT,
+        quota: int | None = None,
+        span: int | None = None,
     ) -> None:
         """Open a log, or make one.
 
@@ -64,6 +70,8 @@ class IngestLog:
             directory: the folder it is kept in.
             segment: how many bytes make a segment full, so that the next one is begun.
             quota: how many bytes all segments may have together.
+            span: for how many microseconds of arrival records go into one segment, so that old
+                ones can be pruned soon; for any time if None.
 
         Raises:
             SettingError: somebody else is writing to it.
@@ -72,6 +80,8 @@ class IngestLog:
         self.directory = directory
         self._segment = segment
         self._quota = quota
+        self._span = span
+        self._begun: int | None = None
         self._guard = Lock()
         self._closed = False
         self._has_failed = False
@@ -143,6 +153,10 @@ class IngestLog:
                 return record_of_line(line)
         return None
 
+    def last_received(self) -> int | None:
+        """Return the time at which the last record arrived; the next must not be earlier."""
+        return last_received(segments_of(self.directory))
+
     @property
     def recent_ids(self) -> tuple[str, ...]:
         """The ids of the last records that have one, oldest first, pruned ones among them."""
@@ -171,9 +185,10 @@ class IngestLog:
         with self._guard:
             self._admit(len(text), self._segment if urgent else 0)
             with self._failing("write to"):
-                if self._file.length >= self._segment or self._has_failed:
+                if self._is_full(records[0].received) or self._has_failed:
                     self._begin_segment()
                     self._has_failed = False
+                    self._begun = records[0].received
                 try:
                     self._file.append(text)
                 except OSError:
@@ -184,6 +199,13 @@ class IngestLog:
             self._size += len(text)
             self._ids.extend(record.id for record in records if record.id is not None)
         return lines
+
+    def _is_full(self, now: int) -> bool:
+        """Test whether the next record belongs into another segment."""
+        if self._begun is None:  # a segment of an earlier run is continued for a whole span
+            self._begun = now
+        is_old = self._span is not None and now - self._begun >= self._span
+        return self._file.length >= self._segment or (is_old and self._file.length > 0)
 
     def _admit(self, more: int, beyond: int) -> None:
         if self._closed:
@@ -227,11 +249,15 @@ class IngestLog:
     def prune(self, through: str) -> None:
         """Delete the segments up to one, by name; the last one stays, for it is being written.
 
+        So does the one with the last record, because a later one must not have arrived before it.
+
         Raises:
             MachineError: one cannot be deleted.
         """
         with self._guard, self._failing("prune"):
-            old = [path for path in self._paths()[:-1] if path.name <= through]
+            paths = self._paths()
+            last = next((path for path in reversed(paths) if path.stat().st_size), paths[-1])
+            old = [path for path in paths if path < last and path.name <= through]
             if not old:
                 return
             self._keep_ids()
@@ -273,6 +299,16 @@ class IngestLog:
 def segments_of(directory: Path) -> list[Path]:
     """The segments of a log, oldest first."""
     return sorted(directory.glob(f"{'[0-9]' * _DIGITS}{_SUFFIX}"))
+
+
+def last_received(segments: Sequence[Path]) -> int | None:
+    """Return the time at which the last record of some segments arrived; None if there is none."""
+    for path in reversed(segments):
+        for line in _lines_backwards(path):
+            received = received_of_line(line)
+            if received is not None:
+                return received
+    return None
 
 
 def kept_ids(path: Path) -> list[str]:

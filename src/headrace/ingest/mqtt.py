@@ -8,10 +8,11 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
+from headrace.arrival_times import SteadyClock
 from headrace.errors import MachineError, SettingError
 from headrace.ingest.deliveries import Deliveries, digest_of
 from headrace.ingest.log import IngestLog
-from headrace.ingest.receiving import Clock, Receiver, wall_clock
+from headrace.ingest.receiving import Receiver
 from headrace.ingest.records import Record
 from headrace.ingest.urls import SourceUrl, parse_url
 from headrace.rdf.formats import Format, format_of_media_type
@@ -46,7 +47,7 @@ class MqttReceiver(Receiver):
     """
 
     def __init__(
-        self, url: str, log: IngestLog, *, client_id: str, clock: Clock = wall_clock
+        self, url: str, log: IngestLog, *, client_id: str, clock: SteadyClock | None = None
     ) -> None:
         """Receive nothing yet.
 
@@ -57,7 +58,7 @@ class MqttReceiver(Receiver):
             log: where they go; it is of this receiver alone.
             client_id: by which the broker knows the session; the same after each restart, and
                 nobody else's.
-            clock: says when something arrives.
+            clock: says when something arrives; that of this machine if None.
 
         Raises:
             SettingError: the URL is wrong.
@@ -189,7 +190,7 @@ class MqttReceiver(Receiver):
             raise ConnectionError(f"{self._url} refuses the connection: {reason}")
         self._accepted = True
         self._deliveries = Deliveries(
-            self._log.recent_ids, session_present=flags.session_present, now=self._clock()
+            self._log.recent_ids, session_present=flags.session_present, now=self._now()
         )
         # Also if there is a session: it may be one that was begun and never subscribed.
         self._subscribe(client)

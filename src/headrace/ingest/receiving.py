@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from headrace.errors import HeadraceError, InternalError, SettingError
+from headrace.arrival_times import ArrivalTimes, SteadyClock
+from headrace.errors import DataError, HeadraceError, InternalError, SettingError
 from headrace.ingest.log import IngestLog, LogFull
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format, format_of_media_type
+from headrace.rdf.timed import read_timed
 
-Clock: TypeAlias = Callable[[], int]
-"""Says what time it is, in microseconds since the epoch."""
 BeatRule: TypeAlias = Callable[[int, int], bool]
 """Tests whether a heartbeat is due, from the last time in the log and the present."""
 
@@ -25,18 +24,14 @@ _ROOM_DELAY: Final = 0.2
 _BEAT_WAIT: Final = 0.1
 
 
-def wall_clock() -> int:
-    """The time of this machine; arrival is the one thing only it can tell."""
-    return time.time_ns() // 1000
-
-
 class Receiver(ABC):
     """Puts what one source sends into a log."""
 
-    def __init__(self, log: IngestLog, clock: Clock) -> None:
-        """Receive nothing yet."""
+    def __init__(self, log: IngestLog, clock: SteadyClock | None) -> None:
+        """Receive nothing yet; without a clock, it is that of this machine."""
         self._log = log
-        self._clock = clock
+        last = log.last_received()
+        self._arrivals = ArrivalTimes(clock or SteadyClock(), last)
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._thread: threading.Thread | None = None
@@ -44,7 +39,7 @@ class Receiver(ABC):
         self._problem: HeadraceError | None = None
         self._trouble: str | None = None
         self._beat_rule: BeatRule | None = None
-        self._latest = self._written = 0
+        self._written = last or 0
         self._says_times = _says_time(log.last_record())
 
     def schedule_heartbeats(self, rule: BeatRule) -> None:
@@ -114,8 +109,7 @@ class Receiver(ABC):
 
     def _now(self) -> int:
         """Return the time of arrival, which never goes back."""
-        self._latest = max(self._latest, self._clock())
-        return self._latest
+        return self._arrivals.now()
 
     def _write_heartbeat(self) -> None:
         """Write a heartbeat if one is due; not while something is stamped that is not written.
@@ -180,5 +174,11 @@ def _says_time(record: Record | None) -> bool | None:
         form = format_of_media_type(record.media_type)
     except SettingError:
         return False  # nothing can read it
-    in_lines = form is Format.TIMED_N_QUADS or (form is Format.NDJSON and b'"time"' in record.data)
-    return in_lines or record.time is not None
+    if form is Format.TIMED_N_QUADS:  # a line without its begin says none
+        return any(True for _ in read_timed(record.data, on_error=_ignore))
+    in_envelope = form is Format.NDJSON and b'"time"' in record.data
+    return in_envelope or record.time is not None
+
+
+def _ignore(_error: DataError) -> None:
+    """Leave it to the reader of the log to report what is wrong."""

@@ -126,6 +126,20 @@ def record_of_line(line: bytes) -> Record | None:
         return None
 
 
+def received_of_line(line: bytes) -> int | None:
+    """Read the time of arrival in a line of a log; None if it has none.
+
+    >>> received_of_line(heartbeat(7).line()), received_of_line(b"")
+    (7, None)
+    """
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    found = said.get("received") if isinstance(said, dict) else None
+    return found if isinstance(found, int) and found else None  # a repaired record has zero
+
+
 def id_of_line(line: bytes) -> str | None:
     """The id that a line of a log gives its record, if it is one."""
     try:

@@ -14,9 +14,10 @@ from itertools import groupby
 from time import monotonic
 from typing import Final
 
+from headrace.arrival_times import SteadyClock
 from headrace.errors import DataError, SettingError, listing
 from headrace.ingest.log import IngestLog
-from headrace.ingest.receiving import Clock, Receiver, wall_clock
+from headrace.ingest.receiving import Receiver
 from headrace.ingest.records import Record
 from headrace.ingest.urls import parse_url
 from headrace.rdf.formats import Format, format_of_media_type
@@ -53,7 +54,7 @@ class TcpReceiver(Receiver):
         log: IngestLog,
         *,
         on_refused: Callable[[DataError], None] | None = None,
-        clock: Clock = wall_clock,
+        clock: SteadyClock | None = None,
     ) -> None:
         """Receive nothing yet.
 
@@ -62,7 +63,7 @@ class TcpReceiver(Receiver):
                 or N-Quads if it begins with a term in place of a time.
             log: where they go.
             on_refused: told of lines that are not taken, in the thread that receives.
-            clock: says when something arrives.
+            clock: says when something arrives; that of this machine if None.
 
         Raises:
             SettingError: the URL is wrong, or the type is none that is written in lines.
@@ -148,7 +149,7 @@ class TcpReceiver(Receiver):
 
     def _refuse(self, problem: str) -> None:
         self._refused += 1
-        self._record([Record(self._clock(), self._media_type, b"", problem=problem)])
+        self._record([Record(self._now(), self._media_type, b"", problem=problem)])
         if self._on_refused is not None:
             self._on_refused(DataError(problem, str(self._url)))
 

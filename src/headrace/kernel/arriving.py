@@ -16,6 +16,7 @@ from headrace.rdf.times import iso_text, plausible_unit
 
 _MILLISECOND = 1_000
 
+AHEAD_OF_OTHERS = "ahead of what came before it"
 FURTHEST = 2**60
 """Times further from 1970 than these microseconds are taken for mistakes, and would overflow."""
 
@@ -72,10 +73,10 @@ class Gate:
         limit = high if self.now is None else self.now
         if self.max_ahead is None or limit is None or time <= limit + self.max_ahead:
             return None
-        of = "what came before it" if self.now is None else "the clock"
+        of = AHEAD_OF_OTHERS if self.now is None else "ahead of the clock"
         return (
-            f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} ahead"
-            f" of {of}; if that is right, set a longer max_ahead"
+            f"its time {iso_text(time)}Z is more than max_ahead = {length(self.max_ahead)} {of}; "
+            "if that is right, set a longer max_ahead"
         )
 
 

@@ -33,6 +33,9 @@ _MANY: Final = 10
 _WORTH_A_LOOK: Final = 10_000
 _MOST_CHUNKS: Final = 8
 """With more of them, whoever takes rows of a frame first copies all of it."""
+_SMALL: Final = 1_000
+_MOST_SMALL: Final = 250
+"""After so many appends of few terms, their texts are packed: each keeps kilobytes of its own."""
 
 
 class Dictionary:
@@ -43,6 +46,7 @@ class Dictionary:
         self.seed = seed
         self._known = _KNOWN.to_frame()
         self._lasting = 0
+        self._small = 0
         self._standing = Places()
         self._quoted = QUOTED.to_frame()
         self._terms: dict[TermId, Term] = {}
@@ -297,11 +301,14 @@ class Dictionary:
     def _append(self, new: pl.DataFrame) -> None:
         if new.is_empty():
             return
+        self._small += new.height < _SMALL
         self._standing.add(new[ID].to_numpy(), self._known.height)
         self._known = pl.concat([self._known, new]) if self._known.height else new
         if self._known.n_chunks() > _MOST_CHUNKS:
             # What stays is large, or mapped from a file: only the rest is copied.
             stays, rest = self._known[: self._lasting], self._known[self._lasting :].rechunk()
+            if self._small > _MOST_SMALL:
+                rest, self._small = _packed(rest), 0
             self._known = pl.concat([stays, rest]) if self._lasting else rest
 
     def _flush(self) -> None:
@@ -439,6 +446,15 @@ def _by_id(terms: pl.DataFrame) -> dict[int, str] | None:
     texts = dict(zip(terms[ID].to_list(), terms[TEXT].to_list(), strict=True))
     quoted = any(text.startswith("<<") for text in texts.values())  # patterns look into these
     return None if quoted or len(texts) < terms.height else texts
+
+
+def _packed(terms: pl.DataFrame) -> pl.DataFrame:
+    """Copy the texts of terms into one buffer of the size that they need.
+
+    A column of Polars shares the buffers of all columns that it was put together from.
+    """
+    texts = terms[TEXT].to_arrow(compat_level=pl.CompatLevel.oldest())
+    return terms.with_columns(pl.Series(TEXT, texts))
 
 
 def in_id_order(terms: pl.DataFrame) -> pl.DataFrame:

@@ -41,6 +41,10 @@ _FORGET_FROM = 100_000
 """So many terms may be known before the first look at which of them are still needed."""
 _LARGE = 100_000
 """Windows of fewer statements are not what uses up the memory."""
+_MOST_STEPS = 1_000
+_FEW_TERMS = 2_000
+"""More terms than these are looked at after so many steps, so that a slow stream needs no more
+memory after days than after minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class Kernel:
         self.logs: dict[Iri, StreamLog] = {}
         self.position = -1
         self._kept_terms = _FORGET_FROM
+        self._steps = 0
         self._turns: dict[Standing, Turn] = {}
         self._order = StepOrder()
         self._changed = False
@@ -498,9 +503,12 @@ class Kernel:
             self._tables = tables
             forget_tables(self.around.static, tables)
         dictionary = self.around.dictionary
-        if dictionary.most_passing > 2 * self._kept_terms:
+        self._steps += 1
+        is_due = self._steps >= _MOST_STEPS and dictionary.most_passing > _FEW_TERMS
+        if is_due or dictionary.most_passing > 2 * self._kept_terms:
             dictionary.forget_all_but(self._used_ids())
             self._kept_terms = max(_FORGET_FROM, dictionary.passing)
+            self._steps = 0
 
     def horizon(self, stream: Iri) -> int:
         """The time up to which no query will ask for the elements of a stream."""

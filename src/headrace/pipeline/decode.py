@@ -15,6 +15,7 @@ import xxhash
 from headrace.algebra.reporting import BlankNodes
 from headrace.diagnosis.probes import Probe, Tally
 from headrace.errors import DataError, MachineError
+from headrace.ingest.log import is_segment
 from headrace.kernel.arriving import with_quoted
 from headrace.kernel.columns import ID, POSITION, STATEMENT, TEXT, TIME
 from headrace.kernel.dictionary import Dictionary, in_id_order
@@ -44,7 +45,7 @@ from headrace.planning.wanted import Shape
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.columns_lines import distinct_terms
 from headrace.rdf.formats import Format
-from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions
+from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, LOG_LIMITS, Limits, ReadOptions
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.timestamps import SAID_TIME, TimeRule
 from headrace.reasoning.tables import Tables
@@ -198,12 +199,18 @@ def _read_columns(
         rule=decoding.rule,
         source_time=piece.modified,
         first_byte=offset(piece.file, piece.start),
-        options=ReadOptions(base=piece.base, limits=ELEMENT_LIMITS if in_lines else FILE_LIMITS),
+        options=ReadOptions(base=piece.base, limits=_limits(piece)),
         on_error=problems.append,
     )
     lines = data.split(b"\n") if problems and in_lines else []
     texts = [_line(lines, each.line) for each in problems]
     return *shaped(read, list(zip(problems, texts, strict=True)), decoding), read.unread
+
+
+def _limits(piece: Piece) -> Limits:
+    if piece.form not in (Format.TIMED_N_QUADS, Format.NDJSON):
+        return FILE_LIMITS
+    return LOG_LIMITS if is_segment(Path(piece.path)) else ELEMENT_LIMITS
 
 
 def _line(lines: Sequence[bytes], number: int | None) -> bytes | None:

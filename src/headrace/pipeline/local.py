@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Final
 
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.decode import decoded
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.panes import Pane
-from headrace.pipeline.pieces import Piece, SourceLog
+from headrace.pipeline.pieces import Piece, SourceLog, within
 from headrace.pipeline.static import StaticPiece, encode_in_turn
 from headrace.pipeline.streams import Sources
+
+MOST_BYTES: Final = 32_000_000
+"""So many bytes are read in a batch, or one piece: what is read of them takes many times more."""
 
 
 class LocalRunner:
@@ -40,6 +44,7 @@ class LocalRunner:
         self.pieces_per_batch = pieces_per_batch or 1 << 30
         self.interval = interval
         self._log = log
+        self._read = 0, 0
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -84,8 +89,12 @@ class LocalRunner:
     def step(self, log: SourceLog) -> bool:
         """Work on the next batch, if there is one."""
         last = self.batches.last()
-        log.forget(last.pieces)
-        pieces = log.between(last.pieces, last.pieces + self.pieces_per_batch)
+        if last.pieces > self._read[1]:
+            self._read = self._read[1], last.pieces
+        # Should its manifest be damaged, the last batch is read again.
+        log.forget(self._read[0])
+        log.shorten()
+        pieces = within(log.between(last.pieces, last.pieces + self.pieces_per_batch), MOST_BYTES)
         if pieces:
             offsets = sha256(f"{pieces[0].ordinal}-{pieces[-1].ordinal}".encode()).hexdigest()
             self.batches.process(

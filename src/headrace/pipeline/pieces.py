@@ -7,8 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Final
 
-from headrace.durable import AppendFile
+from headrace.durable import AppendFile, sync_directory
 from headrace.errors import DamagedError, DataError, MachineError
 from headrace.ingest.log import check_segment, is_segment, sync_segment
 from headrace.ingest.rate import parse_rate, rate_text
@@ -18,6 +19,10 @@ from headrace.pipeline.records import sealed, unsealed
 from headrace.pipeline.tables import damaged, unwritable
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
+
+_LEAST: Final = 256 << 10
+"""A log of fewer bytes is not shortened."""
+_FIRST: Final = "first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,23 @@ class Piece:
         return found
 
 
+def within(pieces: Sequence[Piece], size: int) -> list[Piece]:
+    """Take the first pieces, at least one, that are of so many bytes together.
+
+    >>> pieces = [Piece(number, "s", "f.tnq", 10 * number, 10 * number + 10) for number in range(3)]
+    >>> [each.ordinal for each in within(pieces, 25)], len(within(pieces, 5))
+    ([0, 1], 1)
+    """
+    found: list[Piece] = []
+    for each in pieces:
+        # Documents are pieces as a whole, and elements of a generator are counted, not measured.
+        size -= each.stop - each.start
+        if found and size < 0:
+            break
+        found.append(each)
+    return found
+
+
 def _is_whole(path: Path) -> bool:
     """Whether a file can only be read as a whole."""
     compressed = path.suffix.lower() == ".gz"
@@ -98,14 +120,21 @@ class LoggedPieces:
     """The good prefix of a source log.
 
     Attributes:
-        pieces: those of its good lines.
-        length: how many bytes these lines have.
+        pieces: those of its good lines, without a gap.
+        length: how many bytes its good lines have.
         damage: the error of the first line after them; none if there is only part of a line.
+        before: the last piece of each file among those that stand in it no longer.
     """
 
     pieces: list[Piece]
     length: int
     damage: MachineError | None = None
+    before: Sequence[Piece] = ()
+
+    @property
+    def count(self) -> int:
+        """How many pieces were found until its end, those that stand in it no longer included."""
+        return self.pieces[-1].ordinal + 1 if self.pieces else 0
 
     def check(self, path: Path, committed: int) -> None:
         """Check that the log has all pieces that were read for good.
@@ -113,9 +142,8 @@ class LoggedPieces:
         Raises:
             MachineError: it has fewer.
         """
-        found = len(self.pieces)
-        if found < committed:
-            problem = f"it has {found} pieces, and {committed} were read"
+        if self.count < committed:
+            problem = f"it has {self.count} pieces, and {committed} were read"
             raise self.damage or damaged(path, problem)
 
 
@@ -125,23 +153,40 @@ def read_pieces(path: Path) -> LoggedPieces:
     Raises:
         MachineError: the file cannot be read, or another version has written it.
     """
+    before: list[Piece] = []
     pieces: list[Piece] = []
     length = 0
     try:
         *lines, _ = (path.read_bytes() if path.exists() else b"").split(b"\n")
     except OSError as error:
         raise damaged(path, f"it cannot be read ({error.strerror})") from error
-    for line in lines:
-        place = f"line {len(pieces) + 1}"
+    first, old = 0, 0
+    for number, line in enumerate(lines):
+        place = f"line {number + 1}"
         try:
-            piece = Piece(**unsealed(line, path, place))
-            if piece.ordinal != len(pieces):
-                raise damaged(path, f"{place} is not piece {len(pieces)}")
+            said = unsealed(line, path, place)
+            if number == 0 and (head := head_of(said)) is not None:
+                first, old = head
+            elif 0 < number <= old:
+                before.append(Piece(**said))
+            elif said["ordinal"] != first + len(pieces):
+                raise damaged(path, f"{place} is not piece {first + len(pieces)}")
+            else:
+                pieces.append(Piece(**said))
         except DamagedError as error:
-            return LoggedPieces(pieces, length, error)
-        pieces.append(piece)
+            return LoggedPieces(pieces, length, error, before)
         length += len(line) + 1
-    return LoggedPieces(pieces, length)
+    return LoggedPieces(pieces, length, None, before)
+
+
+def head_of(said: Mapping[str, int]) -> tuple[int, int] | None:
+    """Read the head of a log that was shortened.
+
+    Returns:
+        The first piece that stands in it, and how many lines before it name older pieces; None if
+        the line is a piece.
+    """
+    return (said[_FIRST], said["before"]) if _FIRST in said else None
 
 
 class SourceLog:
@@ -164,11 +209,17 @@ class SourceLog:
         self._files: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
         self._length = 0
+        self._shortened = 0
+        self._is_renamed = False
         self._read(committed)
 
     def _read(self, committed: int) -> None:
         found = read_pieces(self.path)
         found.check(self.path, committed)
+        for piece in found.before:
+            self._know(piece)
+        if found.pieces:
+            self.count = found.pieces[0].ordinal
         for piece in found.pieces:
             self._take(piece)
         self._length = found.length
@@ -177,6 +228,9 @@ class SourceLog:
 
     def _append(self, lines: bytes) -> None:
         try:
+            if self._is_renamed:
+                sync_directory(self.path.parent)
+                self._is_renamed = False
             with closing(AppendFile(self.path, self._length)) as file:
                 file.append(lines)
         except OSError as error:
@@ -186,6 +240,9 @@ class SourceLog:
     def _take(self, piece: Piece) -> None:
         self.pieces.append(piece)
         self.count += 1
+        self._know(piece)
+
+    def _know(self, piece: Piece) -> None:
         self._known[piece.stream, piece.path] = piece
         self._files[piece.stream] = max(self._files.get(piece.stream, 0), piece.file + 1)
 
@@ -197,6 +254,40 @@ class SourceLog:
     def forget(self, read: int) -> None:
         """Keep the first so many pieces on disk only; how far each file was read is still known."""
         del self.pieces[: max(0, read - (self.count - len(self.pieces)))]
+
+    def shorten(self) -> None:
+        """Drop the lines of pieces that were forgotten, once they are most of a large log.
+
+        How far each file was read stays, unless it is a segment of an ingest log that is gone. A
+        disk that is full leaves the log as it is.
+        """
+        if self._length < max(_LEAST, 2 * self._shortened) or not self.pieces:
+            return
+        first = self.pieces[0].ordinal
+        self._drop_gone()
+        before = [piece for piece in self._known.values() if piece.ordinal < first]
+        head = {_FIRST: first, "before": len(before)}
+        content = b"".join(sealed(each) + b"\n" for each in (head, *before, *self.pieces))
+        draft = self.path.with_name(f".{self.path.name}.new")
+        try:
+            with closing(AppendFile(draft, 0)) as file:
+                file.append(content)
+            draft.replace(self.path)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            return
+        self._is_renamed = True  # nothing may be appended before its name is durable
+        self._length = self._shortened = len(content)
+
+    def _drop_gone(self) -> None:
+        newest = dict[str, int]()
+        for (stream, _), piece in self._known.items():
+            newest[stream] = max(newest.get(stream, 0), piece.file)
+        for key, piece in list(self._known.items()):
+            path = Path(piece.path)
+            if piece.file < newest[piece.stream] and is_segment(path) and not path.exists():
+                del self._known[key]
+                self._sizes.pop(piece.path, None)
 
     def last_of(self, stream: str, path: str) -> Piece | None:
         """The last piece of a file in a stream, if there is one."""

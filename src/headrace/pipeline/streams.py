@@ -5,15 +5,15 @@ from __future__ import annotations
 import glob
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
 
 import xxhash
 
+from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock
 from headrace.errors import SettingError, listing
 from headrace.ingest.rate import parse_rate
 from headrace.pipeline.pieces import Piece, SourceLog
@@ -25,7 +25,8 @@ RECEIVED: Final = ("mqtt", "mqtts", "tcp")
 KAFKA: Final = "kafka"
 RATE: Final = "rate"
 LOG: Final = "http-log"
-_SECOND: Final = 1_000_000
+_GENERATED: Final = 50_000
+"""So many generated elements are in a piece at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ class Declared:
         """Whether it cannot be read again, so that what comes is kept in a log."""
         return self.kind in RECEIVED
 
-    def folder(self, logs: Path) -> Path:
-        """Where what comes is kept."""
+    def log(self, logs: Path) -> Path:
+        """Return the folder of the log of what comes."""
+        if self.kind == LOG:
+            return Path(self.place)
         return logs / xxhash.xxh3_64_hexdigest(self.place.encode())
 
 
@@ -99,6 +102,8 @@ class Sources:
     """What each stream is read from, in order: files, folders, patterns, and `rate:`."""
 
     streams: Mapping[str, Sequence[str]]
+    clock: SteadyClock = field(default_factory=SteadyClock, compare=False)
+    _times: dict[tuple[str, str], ArrivalTimes] = field(default_factory=dict, compare=False)
 
     def to_json(self) -> str:
         """As text, for another process."""
@@ -120,21 +125,26 @@ class Sources:
         for iri, sources in self.streams.items():
             for source in sources:
                 if source.startswith(f"{RATE}:"):
-                    log.add(_generated(log, iri, source))
+                    log.add(self._generate(log, iri, source))
                 else:
                     files.setdefault(iri, []).extend(files_of(source, there=False))
         log.look(files, complete)
 
-
-def _generated(log: SourceLog, iri: str, source: str) -> list[Piece]:
-    """The elements that a generator has made since the last look, by the clock."""
-    known = log.last_of(iri, source)
-    now = time.time_ns() // 1000
-    began, first = (now, 0) if known is None else (known.modified, known.stop)
-    last = int((now - began) * parse_rate(source).rate // _SECOND)
-    if known is not None and last <= first:
-        return []
-    return [Piece(0, iri, source, first, max(first, last), 0, began)]
+    def _generate(self, log: SourceLog, iri: str, source: str) -> list[Piece]:
+        """Find the elements that a generator makes until now, in pieces that fit into memory."""
+        known, rate = log.last_of(iri, source), parse_rate(source).rate
+        times = self._times.get((iri, source))
+        if times is None:
+            last = None if known is None else known.modified + known.stop * SECOND // rate
+            times = self._times[iri, source] = ArrivalTimes(self.clock, last)
+        now = times.now()
+        if known is None:
+            return [Piece(0, iri, source, 0, 0, 0, now)]
+        stop = (now - known.modified) * rate // SECOND
+        return [
+            Piece(0, iri, source, first, min(first + _GENERATED, stop), 0, known.modified)
+            for first in range(known.stop, stop, _GENERATED)
+        ]
 
 
 def files_of(source: str, there: bool = True) -> list[Path]:

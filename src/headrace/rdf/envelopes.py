@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from headrace.errors import DataError, SettingError
 from headrace.rdf.formats import Format, format_of_media_type
-from headrace.rdf.guard import check_document, check_size
+from headrace.rdf.guard import check_document
 from headrace.rdf.json_terms import Number, statement_text
 from headrace.rdf.lines import line_starts, split_lines
 from headrace.rdf.options import Limits, ReadOptions
@@ -91,7 +91,8 @@ class _Lines:
 
     def _read_line(self, raw: str | bytes, start: int, number: int) -> None:
         limits = self.options.limits
-        check_size(raw, limits)
+        if limits.line is not None and len(raw) > limits.line:
+            raise DataError(f"expected at most {limits.line:,} bytes, found {len(raw):,}")
         text = decoded(raw)
         if not text.strip(_BLANK):
             return

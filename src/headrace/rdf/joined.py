@@ -109,13 +109,12 @@ def _text(payload: Payload | DataError, longest: int | None) -> bytes | None:
     """The lines of timed N-Quads that a payload is, if it may be that."""
     if isinstance(payload, DataError) or not payload.data:
         return None
-    if longest is not None and len(payload.data) > longest:
-        return None
+    is_long = longest is not None and len(payload.data) > longest
     match payload.form:
-        case Format.TIMED_N_QUADS:
+        case Format.TIMED_N_QUADS:  # each of its lines may be as long
             # Its elements are called after the bytes at which they begin, so none may be lost.
             return None if b"\r" in payload.data else payload.data
-        case Format.N_TRIPLES | Format.N_QUADS:
+        case Format.N_TRIPLES | Format.N_QUADS if not is_long:
             lines = with_newlines(payload.data.rstrip(b"\r\n"))
             return _NO_TIME + lines.replace(b"\n", b"\n" + _NO_TIME)
         case _:

@@ -26,6 +26,7 @@ class Limits:
 
     Attributes:
         size: bytes (of text: characters) of a document, or of one line of timed N-Quads.
+        line: bytes of a line of NDJSON.
         literal: characters of a literal.
         quoted: levels of triples within triples.
         nested: levels of blank nodes and lists, of JSON and of XML.
@@ -33,6 +34,7 @@ class Limits:
     """
 
     size: int | None = 16_000_000
+    line: int | None = 16_000_000
     literal: int = 1_000_000
     quoted: int = 16
     nested: int = 64
@@ -40,7 +42,9 @@ class Limits:
 
 
 ELEMENT_LIMITS: Final = Limits()
-FILE_LIMITS: Final = Limits(size=None)
+LOG_LIMITS: Final = Limits(line=None)
+"""A line of an ingest log has what was accepted, which may be longer in JSON than by itself."""
+FILE_LIMITS: Final = Limits(size=None, line=None)
 """A file the user names may be of any size; what is in it may not be of any depth."""
 
 

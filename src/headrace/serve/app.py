@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.errors import HeadraceError
 from headrace.serve.auth import Guard
+from headrace.serve.bodies import release_body
 from headrace.serve.demo_data import DEMOS
 from headrace.serve.demos import Demos
 from headrace.serve.hub import Hub
@@ -127,6 +128,8 @@ class _Answering:
                 raise
             problem = Problem(500, _MISTAKE)
             await problem.response()(scope, receive, sent)
+        finally:
+            release_body(scope)
 
     async def _pushed(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take a push without asking who else might answer."""

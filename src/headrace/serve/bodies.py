@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
-from headrace.serve.fields import Fields, fields_of
+from headrace.serve.fields import fields_of
 from headrace.serve.hub import Hub
-from headrace.serve.limits import Limits
 from headrace.serve.problems import Problem
+from headrace.serve.room import SMALL, Body
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_STEP: Final = 64_000
+_BODY: Final = "headrace.body"
 _PACKED: Final = frozenset({"identity", "", "gzip", "x-gzip"})
 
 
@@ -31,70 +34,97 @@ async def body_of(request: Request, most: int | None = None) -> bytes:
     Raises:
         Problem: 413 if it is too large, 415 if it is packed otherwise, 408 if it does not come.
     """
-    limits = hub_of(request).limits
-    most = limits.body if most is None else most
-    return await read_body(fields_of(request.scope), request.receive, most, limits)
+    hub = hub_of(request)
+    most = hub.limits.body if most is None else most
+    return await read_body(request.scope, request.receive, most, hub)
 
 
-async def read_body(fields: Fields, receive: Receive, most: int, limits: Limits) -> bytes:
-    """The body of a request, unpacked.
+async def read_body(scope: Scope, receive: Receive, most: int, hub: Hub) -> bytes:
+    """Read the body of a request, unpacked; its room is held until `release_body`.
 
     Args:
-        fields: the headers.
+        scope: the request.
         receive: gives the next part.
         most: how many bytes it may have.
-        limits: how long the next part may take, and all of it.
+        hub: how long the next part may take, and all of it, and how much room there is.
 
     Raises:
-        Problem: 413 if it is too large, 415 if it is packed otherwise, 408 if it does not come.
+        Problem: 413 if it is too large, 415 if it is packed otherwise, 408 if it does not come,
+            503 if there is no room for it.
     """
+    fields, limits = fields_of(scope), hub.limits
     said = fields.get(b"content-length") or ""
-    if said.isdecimal() and int(said[:20]) > most:
+    is_long = said.isdecimal()
+    if is_long and int(said[:20]) > most:
         raise _too_large(most)
     packed = (fields.get(b"content-encoding") or "").strip().lower()
     if packed not in _PACKED:
         raise Problem(415, f"a body may be packed by gzip, and not by '{packed[:40]}'")
     unpack = zlib.decompressobj(_GZIP) if packed.endswith("gzip") else None
+    body = scope[_BODY] = hub.room.body()
+    is_said = is_long and unpack is None
+    await body.grow(int(said) if is_said else min(most, SMALL), limits.bodies_seconds)
     parts: list[bytes] = []
-    size, came, more = 0, 0, True
+    size, came, waited, more = 0, 0, 0.0, True
     clock = asyncio.get_running_loop().time
     began = clock()
     while more:
         # Who sends a byte now and then is slow too.
-        left = began + limits.body_seconds + came / limits.body_rate - clock()
-        part, more = await _next_part(receive, min(left, limits.body_seconds))
+        left = began + waited + limits.body_seconds + came / limits.body_rate - clock()
+        part, more = await _next_part(receive, min(left, limits.body_seconds), body)
         came += len(part)
-        found = _unpacked(unpack, part, most - size) if unpack and part else part
-        size += len(found)
-        if size > most:
-            raise _too_large(most)
-        parts.append(found)
+        body.came(len(part))
+        for found in _unpacked(unpack, part):
+            size += len(found)
+            if size > most:
+                raise _too_large(most)
+            parts.append(found)
+            if size > body.size:
+                pause = clock()
+                await body.grow(min(most, 2 * size), limits.bodies_seconds)
+                waited += clock() - pause
     if unpack is not None and not unpack.eof:
         raise Problem(400, "the body is not whole gzip")
     return b"".join(parts)
 
 
-async def _next_part(receive: Receive, patience: float) -> tuple[bytes, bool]:
+def release_body(scope: Scope) -> None:
+    """Release the room of the body of a request, if it has one."""
+    body: Body | None = scope.get(_BODY)
+    if body is not None:
+        body.close()
+
+
+async def _next_part(receive: Receive, patience: float, body: Body) -> tuple[bytes, bool]:
     """A part of a body, and whether there is more."""
     try:
-        async with asyncio.timeout(patience):
+        async with body.waiting(patience):
             message = await receive()
     except TimeoutError:
-        raise Problem(408, "the rest of the body did not come") from None
+        raise body.late() from None
+    finally:
+        body.arrived()
     if message["type"] == "http.disconnect":
         raise Problem(400, "the client has gone")
     return message.get("body", b""), message.get("more_body", False)
 
 
-def _unpacked(unpack: zlib._Decompress, part: bytes, room: int) -> bytes:
-    try:
-        # One byte more than there is room for says that it is too large.
-        found = unpack.decompress(part, max(room, 0) + 1)
-    except zlib.error:
-        raise Problem(400, "the body is not gzip") from None
-    if unpack.unused_data:
-        raise Problem(400, "there is something after the end of the gzip of the body")
-    return found
+def _unpacked(unpack: zlib._Decompress | None, part: bytes) -> Iterator[bytes]:
+    """Unpack a part in steps, because a few bytes may become very many."""
+    if unpack is None:
+        yield part
+        return
+    while True:
+        try:
+            found = unpack.decompress(part, _STEP)
+        except zlib.error:
+            raise Problem(400, "the body is not gzip") from None
+        if unpack.unused_data:
+            raise Problem(400, "there is something after the end of the gzip of the body")
+        if not found:
+            return
+        yield found
+        part = unpack.unconsumed_tail
 
 
 def _too_large(most: int) -> Problem:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import suppress
 from typing import Any, Final
 
@@ -97,9 +96,13 @@ class Demos:
 
 async def _moving(hub: Hub, demo: Demo, backlog: int) -> None:
     """Push the elements of each moment as it comes."""
-    reached = round((time.time() - backlog) * 1000)
+    inlet = hub.inlets[demo.stream.name]
+    reached = inlet.times.now() // 1000 - backlog * 1000
     while demo.stream.name in hub.catalogue.streams:
-        now = round(time.time() * 1000)
+        inlet = hub.inlets.get(demo.stream.name, inlet)
+        now = inlet.times.now() // 1000
+        # Where a clock jumps ahead, no demo makes up for what it has passed over.
+        reached = max(reached, now - _BACKLOG * 1000)
         lines = [
             json.dumps({"time": moment, "data": statements})
             for second in range(reached // 1000, now // 1000 + 1)
@@ -107,8 +110,7 @@ async def _moving(hub: Hub, demo: Demo, backlog: int) -> None:
             if reached < (moment := second * 1000 + millisecond) <= now
         ]
         reached = now
-        inlet = hub.inlets.get(demo.stream.name)
-        if lines and inlet is not None:
+        if lines:
             data = ("\n".join(lines) + "\n").encode()
             with suppress(Problem, HeadraceError):  # if the log is full, a demo may lose something
                 await inlet.push(Arrived(Format.NDJSON.media_type, data, len(lines)))

@@ -32,7 +32,6 @@ from headrace.serve.catalogue import QueryEntry
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
-from headrace.stream import present
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
@@ -41,6 +40,8 @@ LOGGER: Final = logging.getLogger("headrace.serve")
 STARTING: Final = "starting"
 """What is the matter with a deployment that has not been at work yet."""
 _PIECES: Final = 16
+_MOST_FILES: Final = 1_000
+"""Of so many files, it is looked up whether they are still there."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 T = TypeVar("T")
 Needed: TypeAlias = Callable[[Path], bool]
@@ -113,7 +114,7 @@ class Deployed:
             max_bytes=self.settings.limits.bytes,
             timeout=self.settings.limits.seconds,
             live=True,
-            clock=present,
+            clock=self.settings.clock,
             seed=self._deployment.seed,
         )
         engine.static.schemas.declare(self.settings.schemas, self.settings.static, ())
@@ -206,6 +207,8 @@ class Deployed:
         for piece in self._follower.pieces(self._followed, manifest.pieces):
             self._read[piece.path] = piece.stop
         self._followed = manifest.pieces
+        if len(self._read) > _MOST_FILES:
+            self._read = {path: end for path, end in self._read.items() if Path(path).exists()}
         held = {pane.piece.path for pane in manifest.panes if pane.piece is not None}
 
         def is_needed(path: Path) -> bool:
@@ -273,7 +276,7 @@ class Deployed:
             sources,
             engine.refreshing(),
             sinks={SINK: self.retained},
-            clock=present,
+            clock=self.settings.clock,
             live=True,
             tables=engine.entailing.tables(),
             allowed=Allowed(
@@ -319,7 +322,7 @@ class Deployed:
         self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):
-                self.changes.append((present() // 1000, name, number))
+                self.changes.append((self.settings.clock() // 1000, name, number))
         self._prune(self._needed(manifest))
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import time
 from collections import Counter
@@ -12,8 +13,9 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from headrace.algebra.query import Ask, Registered
+from headrace.arrival_times import SteadyClock, duration_text
 from headrace.diagnosis import Note, NoteReporter
-from headrace.errors import HeadraceError, SettingError
+from headrace.errors import HeadraceError, SettingError, counted
 from headrace.metering import MEMORY, megabytes
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
@@ -25,10 +27,11 @@ from headrace.serve.place import Place
 from headrace.serve.problems import Problem, busy
 from headrace.serve.pushing import Inlet
 from headrace.serve.retained import Retained
+from headrace.serve.room import Room
 from headrace.serve.settings import Settings
 from headrace.serve.static_graphs import StaticGraphs
-from headrace.stream import present
 
+LOGGER: Final = logging.getLogger("headrace.serve")
 T = TypeVar("T")
 _NEARLY: Final = 0.9
 _BEAT_SECONDS: Final = 0.5
@@ -51,6 +54,7 @@ class Hub:
         self.place = Place(settings.location)
         self.place.make()
         self.began = time.monotonic()
+        self.clock = SteadyClock(settings.clock, seconds=self.limits.clock_seconds)
         self.inlets: dict[str, Inlet] = {}
         self.answered: Counter[int] = Counter()
         # Who has the deployment has all of it: another server at the same place ends here.
@@ -60,6 +64,7 @@ class Hub:
         self.deployed.engine.static.add(self.static.all_quads())
         self.following = Following(self.limits.subscribers)
         self._standing: list[Note] = []
+        self._ahead: set[str] = set()
         self._reporter = NoteReporter(self._stand, time.monotonic, _NOTE_SECONDS)
         self.retained = Retained(
             self.place.results,
@@ -68,6 +73,8 @@ class Hub:
             self.following.hear,
         )
         self.asking = Asking(self)
+        self.room = Room(self.limits)
+        self.reading = asyncio.Lock()
         self._writers = ThreadPoolExecutor(_WRITERS, "log")
         self._changing = asyncio.Lock()
         self.looking = asyncio.Lock()
@@ -84,12 +91,13 @@ class Hub:
             for inlet in self.inlets.values():
                 inlet.log.close()
             self.deployed.close()
+            self.asking.close()
             raise
         self.deployed.start(self.retained)
         self._beating = asyncio.create_task(self._beat())
 
     def _inlet(self, entry: StreamEntry) -> Inlet:
-        return Inlet(entry, self.place.log_of(entry), self.limits, self._writers)
+        return Inlet(entry, self.place.log_of(entry), self.limits, self._writers, self.clock)
 
     async def close(self) -> None:
         """End after the batch that is being worked on."""
@@ -110,6 +118,7 @@ class Hub:
             self._look_at_notes()
             MEMORY.reserved = self.asking.memory
             MEMORY.sample(time.monotonic())
+            self._look_at_arrivals()
             for inlet in list(self.inlets.values()):
                 read = self.deployed.readers.get(inlet.entry.iri)
                 if inlet.entry.time == ARRIVAL and read:
@@ -117,6 +126,27 @@ class Hub:
                         await inlet.beat()
                     except (HeadraceError, Problem):  # the log is full: there is enough to read
                         continue
+
+    def _look_at_arrivals(self) -> None:
+        """Log which streams have times of arrival that are far ahead of the clock."""
+        ahead = {
+            name: inlet.times.ahead
+            for name, inlet in self.inlets.items()
+            if inlet.times.ahead > self.clock.bound
+        }
+        new = ahead.keys() - self._ahead
+        if new:
+            most = max(new, key=lambda name: ahead[name])
+            others = f" and {counted(len(new) - 1, 'other stream')}" if len(new) > 1 else ""
+            LOGGER.warning(
+                "times of arrival of stream '%s'%s are up to %s ahead of the clock, which was set "
+                "back; they go on at half its speed until it has caught up. To begin anew, remove "
+                "the stream and make it again",
+                most,
+                others,
+                duration_text(ahead[most]),
+            )
+        self._ahead = set(ahead)
 
     def _look_at_notes(self) -> None:
         """Send notes to followers once they have been true for a while or are resolved."""
@@ -444,4 +474,4 @@ class Hub:
     @property
     def now(self) -> int:
         """The present in milliseconds."""
-        return present() // 1000
+        return self.settings.clock() // 1000

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from headrace.arrival_times import CLOCK_SECONDS
+
 _KILO: Final = 1_000
 _MEGA: Final = 1_000_000
 
@@ -38,6 +40,11 @@ class Limits:
         bytes: bytes that any part of an evaluation may make, and all texts of its expressions.
         sparql_memory: bytes that an evaluation of `/sparql` may add to its process.
         memory: bytes of the server with all its processes.
+        clock_seconds: how far the clock may jump ahead and times of arrival follow at once; they
+            follow further when the clock has stayed there for as long.
+        bodies: bytes of all bodies together, from when they come until they are on disk.
+        bodies_seconds: how long a body may wait for room among these.
+        message: bytes of a message of a WebSocket.
     """
 
     body: int = 32 * _MEGA
@@ -64,6 +71,10 @@ class Limits:
     bytes: int = 500 * _MEGA
     sparql_memory: int = 500 * _MEGA
     memory: int = 2_000 * _MEGA
+    clock_seconds: float = CLOCK_SECONDS
+    bodies: int = 128 * _MEGA
+    bodies_seconds: float = 5.0
+    message: int = 1 * _MEGA
 
 
 DEFAULT: Final = Limits()

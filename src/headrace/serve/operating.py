@@ -19,6 +19,7 @@ from starlette.responses import (
     StreamingResponse,
 )
 
+from headrace.arrival_times import SECOND
 from headrace.dialects import DIALECTS
 from headrace.dialects.parsing import keywords
 from headrace.dialects.settings import KEYS
@@ -127,8 +128,19 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     sizes = [({"stream": each.entry.iri}, float(each.size)) for each in inlets]
     yield Measure("headrace_pushed_total", "counter", "Elements acknowledged since start.", pushed)
     yield Measure("headrace_log_bytes", "gauge", "Bytes in the log of a stream.", sizes)
+    ahead = [({"stream": each.entry.iri}, each.times.ahead / SECOND) for each in inlets]
+    says = "Seconds by which times of arrival are ahead of the clock; negative if behind."
+    yield Measure("headrace_arrival_ahead_seconds", "gauge", says, ahead)
+    jumps = [({"direction": way}, float(each)) for way, each in hub.clock.jumps.items()]
+    says = "Jumps of the clock by more than clock_seconds."
+    yield Measure("headrace_clock_jumps_total", "counter", says, jumps)
     requests = [({"status": str(key)}, float(each)) for key, each in sorted(hub.answered.items())]
     yield Measure("headrace_http_requests_total", "counter", "Requests answered.", requests)
+    says = "Bytes of the bodies of requests."
+    yield Measure("headrace_body_bytes", "gauge", says, [({}, float(hub.room.size))])
+    refused = [({"reason": key}, float(hub.room.refused[key])) for key in ("full", "slow")]
+    says = "Bodies that were not read because there was no room."
+    yield Measure("headrace_bodies_refused_total", "counter", says, refused)
     followers = float(hub.following.count)
     yield Measure("headrace_subscribers", "gauge", "Clients that follow.", [({}, followers)])
     waiting = float(hub.asking.under_way)
@@ -154,6 +166,7 @@ def _limits(hub: Hub) -> dict[str, float]:
 def _used(hub: Hub) -> dict[str, float]:
     """Return how much is used of each limit on what the server keeps or does at once."""
     logs = [each.size for each in hub.inlets.values()]
+    ahead = [each.times.ahead for each in hub.inlets.values()]
     return {
         "memory": float(memory() + hub.asking.memory),
         "evaluations": float(min(hub.asking.under_way, hub.limits.evaluations)),
@@ -163,6 +176,8 @@ def _used(hub: Hub) -> dict[str, float]:
         "subscribers": float(hub.following.count),
         "log_bytes": float(max(logs, default=0)),
         "static_bytes": float(hub.static.size()),
+        "bodies": float(hub.room.size),
+        "clock_seconds": max([0, *ahead]) / SECOND,
     }
 
 

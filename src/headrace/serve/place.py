@@ -99,7 +99,8 @@ class Place:
     def shortened_logs(self, folders: Iterable[Path]) -> Iterator[str]:
         """Name the newest segment of each of some logs that has lost its end."""
         wanted, newest = set(folders), dict[Path, Piece]()
-        for piece in read_pieces(Layout(self.deployment).source_log).pieces:
+        log = read_pieces(Layout(self.deployment).source_log)
+        for piece in (*log.before, *log.pieces):
             path = Path(piece.path)
             known = newest.get(path.parent)
             if path.parent in wanted and (known is None or piece.path >= known.path):

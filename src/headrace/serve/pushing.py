@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -11,19 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock
 from headrace.errors import MachineError
-from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment
+from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment, last_received
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format
 from headrace.serve.arriving import Arrived, rule_of
 from headrace.serve.catalogue import StreamEntry
 from headrace.serve.limits import Limits
 from headrace.serve.problems import Problem, busy
-from headrace.serve.recent import Recent, seconds_of
-from headrace.stream import present
+from headrace.serve.recent import MOST_BYTES, Recent, seconds_of
 
 _SEGMENT: Final = 8 << 20
+_SPAN: Final = 60 * SECOND
+"""So much time of arrival is in a segment at most: only whole segments are deleted."""
 _MOST_WAITING: Final = 64 << 20
+_MOST_AT_ONCE: Final = 4 << 20
+_LEAST_SEGMENTS: Final = 2
 _MANY: Final = 4
 _GATHER: Final = 0.004
 _REMEMBERED_SECONDS: Final = 61
@@ -37,7 +40,14 @@ Waiting: TypeAlias = tuple[Arrived, asyncio.Future[None]]
 class Inlet:
     """The way into a stream. It belongs to the event loop; only `prune` is for other threads."""
 
-    def __init__(self, entry: StreamEntry, folder: Path, limits: Limits, threads: Executor) -> None:
+    def __init__(
+        self,
+        entry: StreamEntry,
+        folder: Path,
+        limits: Limits,
+        threads: Executor,
+        clock: SteadyClock,
+    ) -> None:
         """Open the log, or make it.
 
         Args:
@@ -45,6 +55,7 @@ class Inlet:
             folder: where its log is.
             limits: how large the log may become, and how much is current.
             threads: who writes.
+            clock: what time it is.
 
         Raises:
             HeadraceError: the log cannot be opened.
@@ -52,10 +63,14 @@ class Inlet:
         self.entry = entry
         # Only whole segments are deleted: there must be several within the quota.
         segment = min(_SEGMENT, max(1, limits.log_bytes // 8))
-        self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes)
+        self.log = IngestLog(folder, segment=segment, quota=limits.log_bytes, span=_SPAN)
         self.quota = limits.log_bytes
+        # What was acknowledged before a restart may be later than the clock is now.
+        self.times = ArrivalTimes(clock, self.log.last_received())
         self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
-        newest = [folder / name for name in self.log.segments[-2:]]
+        self._current = round(limits.current_seconds * SECOND)
+        self._ends: dict[Path, int] = {}
+        newest = self._current_segments()
         for path in newest:
             check_segment(path, path.read_bytes(), 0)
         self.recent.recall(newest)
@@ -66,8 +81,7 @@ class Inlet:
         self._waiting_bytes = 0
         self._writer: asyncio.Task[None] | None = None
         self._counts: Counter[int] = Counter()
-        self._last = 0
-        self._told = 0
+        self._written = 0
         self.pushed = 0
         self.closing = False
         self._problem: str | None = None
@@ -139,7 +153,7 @@ class Inlet:
         while self._waiting:
             if len(batch) >= _MANY:  # more will come at once: a thread for all of them is enough
                 await asyncio.sleep(_GATHER)
-            batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            batch = self._next_batch()
             try:
                 await self._append(batch, urgent=False)
             except LogFull as full:
@@ -150,6 +164,16 @@ class Inlet:
             except Exception as error:  # noqa: BLE001 - reported to the clients that wait
                 self._problem = str(error)
                 self._refuse(batch, error)
+
+    def _next_batch(self) -> list[Waiting]:
+        """Take what is waiting, but not very many bytes: lines of a log take more memory."""
+        number = size = 0
+        while number < len(self._waiting) and (size < _MOST_AT_ONCE or not number):
+            size += len(self._waiting[number][0].data)
+            number += 1
+        batch, self._waiting = self._waiting[:number], self._waiting[number:]
+        self._waiting_bytes -= size
+        return batch
 
     async def _append_urgent(self, beats: Sequence[Waiting]) -> None:
         if not beats:
@@ -163,15 +187,15 @@ class Inlet:
         records = [self._record(arrived) for arrived, _ in batch]
         append = partial(self.log.append, records, urgent=urgent)
         lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
-        self._told = records[-1].received
+        self._written = records[-1].received
         self._problem = None
         self._taken(batch, lines)
 
     def _record(self, arrived: Arrived) -> Record:
-        self._last = max(self._last, present())  # a clock may go back, arrival does not
+        now = self.times.now()
         if arrived is _BEAT:
-            return heartbeat(self._last)
-        return Record(self._last, arrived.media_type, arrived.data, arrived.time, arrived.key)
+            return heartbeat(now)
+        return Record(now, arrived.media_type, arrived.data, arrived.time, arrived.key)
 
     def _refuse(self, batch: Sequence[Waiting], error: Exception) -> None:
         for _, done in batch:
@@ -197,7 +221,7 @@ class Inlet:
             del self._keys[next(iter(self._keys))]
 
     def _count(self, elements: int) -> None:
-        second = int(time.time())
+        second = self.times.now() // SECOND
         self._counts[second] += elements
         self.pushed += elements
         if len(self._counts) > 2 * _REMEMBERED_SECONDS:
@@ -206,14 +230,14 @@ class Inlet:
 
     async def beat(self) -> None:
         """Say that time goes on although nothing comes; for streams that go by arrival."""
-        if not self.closing and present() - self._told > _BEAT_AFTER:
+        if not self.closing and self.times.now() - self._written > _BEAT_AFTER:
             await asyncio.shield(self._enqueue(_BEAT))
 
     # -- what has become of it ---------------------------------------------------------------
 
     def rates(self) -> list[int]:
         """How many elements came in each of the last 60 whole seconds, the oldest first."""
-        return seconds_of(self._counts.items(), int(time.time()), 60)
+        return seconds_of(self._counts.items(), self.times.now() // SECOND, 60)
 
     async def problem(self) -> str | None:
         """Return why pushes are refused, after a failed write and until the disk takes writes."""
@@ -238,10 +262,34 @@ class Inlet:
         Args:
             is_needed: whether somebody may read a segment, by its path.
         """
+        later = self.log.size
         for name in self.log.segments[:-1]:
-            if self.closing or is_needed(self.log.directory / name):
+            path = self.log.directory / name
+            later -= path.stat().st_size
+            if self.closing or is_needed(path) or self._is_current(path, later):
                 return
             self.log.prune(name)
+            self._ends.pop(path, None)
+
+    def _current_segments(self) -> list[Path]:
+        """Find the segments that have the current contents of the stream."""
+        found: list[Path] = []
+        size = 0
+        for name in reversed(self.log.segments):
+            path = self.log.directory / name
+            if len(found) >= _LEAST_SEGMENTS and not self._is_current(path, size):
+                break
+            found.append(path)
+            size += path.stat().st_size
+        return found[::-1]
+
+    def _is_current(self, path: Path, later: int) -> bool:
+        """Test whether a full segment has current contents; there are so many bytes after it."""
+        if later >= min(MOST_BYTES, self.quota // 4):
+            return False
+        if path not in self._ends:
+            self._ends[path] = last_received([path]) or 0
+        return self._ends[path] >= self.times.last - self._current
 
     async def close(self) -> None:
         """Write what is waiting, and let go of the log."""

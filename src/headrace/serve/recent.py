@@ -14,10 +14,11 @@ import polars as pl
 from headrace.kernel.columns import GRAPH, OBJECT, POSITION, PREDICATE, SUBJECT, TIME
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.formats import Format
+from headrace.rdf.options import LOG_LIMITS, ReadOptions
 from headrace.rdf.streams import read_stream
 from headrace.rdf.timestamps import TimeRule
 
-_MOST_BYTES: Final = 32 << 20
+MOST_BYTES: Final = 32 << 20
 _SECOND: Final = 1_000_000
 
 
@@ -51,7 +52,7 @@ class Recent:
                 self._bytes += len(each[0])
             self._version += 1
             while len(self._lines) > 1 and (
-                self._elements - self._lines[0][1] >= self._most or self._bytes > _MOST_BYTES
+                self._elements - self._lines[0][1] >= self._most or self._bytes > MOST_BYTES
             ):
                 old, number = self._lines.popleft()
                 self._elements -= number
@@ -63,7 +64,7 @@ class Recent:
         size = 0
         for path in reversed(segments):
             for line in reversed(path.read_bytes().splitlines(keepends=True)):
-                if size > _MOST_BYTES or len(lines) >= self._most:
+                if size > MOST_BYTES or len(lines) >= self._most:
                     break
                 lines.appendleft(line)
                 size += len(line)
@@ -75,7 +76,12 @@ class Recent:
             version, data = self._version, b"".join(line for line, _ in self._lines)
         if self._read is None or self._read[:2] != (version, seed):
             found = read_stream(
-                data, Format.NDJSON, seed=seed, rule=self._rule, on_error=lambda _error: None
+                data,
+                Format.NDJSON,
+                seed=seed,
+                rule=self._rule,
+                options=ReadOptions(limits=LOG_LIMITS),
+                on_error=lambda _error: None,
             )
             self._read = (version, seed, self._current(found))
         return self._read[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import ipaddress
 import os
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from headrace.arrival_times import Clock, wall_clock
 from headrace.background.config import ServiceConfig
 from headrace.errors import SettingError
 from headrace.launching import RunnerKind
@@ -39,6 +41,7 @@ class Settings:
         interval: seconds from batch to batch.
         demo: whether the demos are started.
         limits: what is too much.
+        clock: the clock of the machine.
     """
 
     location: Path
@@ -56,6 +59,7 @@ class Settings:
     interval: float = 0.05
     demo: bool = False
     limits: Limits = DEFAULT
+    clock: Clock = wall_clock
 
     def __post_init__(self) -> None:
         """Refuse what would let anybody in."""
@@ -104,8 +108,26 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _take_variable(name: str) -> str | None:
+    """Read a variable and remove it from the environment, which other processes can see.
+
+    The text that the process was started with is overwritten too: the list of processes shows it.
+    """
+    found = os.environ.get(name)
+    if found is not None:
+        library = ctypes.CDLL(None)
+        library.getenv.restype = ctypes.c_void_p
+        place = library.getenv(name.encode())
+        if place:
+            ctypes.memset(place, ord("*"), len(os.fsencode(found)))
+        del os.environ[name]
+    return found
+
+
 def token_of(option: str, given: str | None, variable: str) -> str | None:
     """Read a token from the file that an option names, or from a variable of the environment.
+
+    The variable is removed from the environment, so that no child process inherits it.
 
     Args:
         option: the name of the option.
@@ -115,12 +137,13 @@ def token_of(option: str, given: str | None, variable: str) -> str | None:
     Raises:
         SettingError: the option has the token itself, or the file cannot be read.
     """
+    known = _take_variable(variable)
     if given is not None and not given.startswith("@"):
         raise SettingError(
             f"{option} with the token itself would show it in the list of processes; write it "
             f"into a file that only you can read and give {option} @FILE, or set {variable}"
         )
-    text = os.environ.get(variable) if given is None else given
+    text = known if given is None else given
     if text is None or not text.startswith("@"):
         return text
     try:

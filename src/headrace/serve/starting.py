@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import resource
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -29,8 +31,11 @@ _SECRET: Final = re.compile(
     r"(?i)(bearer[ .]+|access_token=|token=|://[^/\s:@]*:(?=[^\s\"'<>]*@))"
     r"[^\s&@\"']+"
 )
+LOGGER: Final = logging.getLogger("headrace.serve")
 _BACKLOG: Final = 2_048
 _GRACE: Final = 5
+_QUEUE: Final = 2
+"""So many messages of a WebSocket are read before they are taken."""
 
 
 class Redacting(logging.Filter):
@@ -43,11 +48,16 @@ class Redacting(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change what a record says, and let it pass."""
-        said = record.getMessage()
+        record.msg, record.args = self._without_secrets(record.getMessage()), ()
+        if record.exc_info:
+            text = logging.Formatter().formatException(record.exc_info)
+            record.exc_text = self._without_secrets(text)
+        return True
+
+    def _without_secrets(self, said: str) -> str:
         for secret in self._secrets:
             said = said.replace(secret, "***")
-        record.msg, record.args = _SECRET.sub(r"\1***", said), ()
-        return True
+        return _SECRET.sub(r"\1***", said)
 
 
 def listening(settings: Settings) -> socket.socket:
@@ -108,6 +118,9 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     secrets = Redacting(settings.token, settings.read_token)
     for handler in logging.getLogger().handlers:
         handler.addFilter(secrets)
+    threading.excepthook = _log_uncaught
+    if settings.token is not None:  # a dump of the memory would have it
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with listening(settings) as opened, MEMORY.limited(settings.limits.memory):
         settings = replace(settings, port=opened.getsockname()[1])
         app, inner = assembled(settings)
@@ -122,7 +135,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=_GRACE,
             http=Connection,
             limit_concurrency=room_for(settings.limits.connections),
-            ws_max_size=settings.limits.body,
+            ws_max_size=settings.limits.message,
+            ws_max_queue=_QUEUE,
             ws_ping_interval=20,
             h11_max_incomplete_event_size=64_000,
         )
@@ -136,6 +150,12 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     if not server.started:
         failure = getattr(inner.state, "failure", None)
         raise failure or MachineError("the server could not be started")
+
+
+def _log_uncaught(failed: threading.ExceptHookArgs) -> None:
+    """Log why a thread has ended, as everything else: without secrets."""
+    if failed.exc_value is not None:
+        LOGGER.error("a thread failed", exc_info=failed.exc_value)
 
 
 def _end(app: Starlette) -> None:

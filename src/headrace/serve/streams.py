@@ -23,6 +23,7 @@ from headrace.serve.hub import Hub
 from headrace.serve.names import checked_iri, checked_name
 from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem, problem_of
+from headrace.serve.pushing import Inlet
 from headrace.serve.taking import UnderWay, moment_of, taken, taken_message
 from headrace.serve.views import derived_view, stream_view, stream_views
 
@@ -188,12 +189,27 @@ async def push_socket(socket: WebSocket) -> None:
             number += 1
             data = message.get("bytes")
             data = (message.get("text") or "").encode() if data is None else data
-            await under_way.put(taken_message(inlet, number, data))
+            await under_way.put(await _taken(hub, inlet, number, data))
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
         await under_way.put(None)
         await teller
+
+
+async def _taken(hub: Hub, inlet: Inlet, number: int, data: bytes) -> UnderWay:
+    """Take a message once there is room for it; it holds this until it is on disk."""
+    body = hub.room.body()
+    try:
+        await body.grow(len(data), hub.limits.bodies_seconds)
+    except Problem as problem:
+        return UnderWay(number, 0, problem)
+    found = taken_message(inlet, number, data)
+    if isinstance(found.done, Problem):
+        body.close()
+    else:
+        found.done.add_done_callback(lambda _done: body.close())
+    return found
 
 
 async def _acknowledge(socket: WebSocket, under_way: asyncio.Queue[UnderWay | None]) -> None:

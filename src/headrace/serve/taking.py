@@ -35,10 +35,11 @@ async def taken(hub: Hub, name: str, scope: Scope, receive: Receive) -> bytes:
     form = form_of(fields.get(b"content-type"))
     at = _at(scope["query_string"])
     key = _key(fields)
-    data = await read_body(fields, receive, hub.limits.body, hub.limits)
+    data = await read_body(scope, receive, hub.limits.body, hub)
     rule = rule_of(inlet.entry.time)
     if len(data) > _LARGE:  # so that others are not kept waiting
-        read = await asyncio.to_thread(arrived, data, form, rule, at, key)
+        async with hub.reading:  # what is read of them takes many times their memory
+            read = await asyncio.to_thread(arrived, data, form, rule, at, key)
     else:
         read = arrived(data, form, rule, at, key)
     new = await inlet.push(read)
