@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import Engine, Evaluation
-from headrace.kernel import slices, step, stretches
+from headrace.kernel import derived, slices, stretches
 from tests.continuous.generators import Case, cases
 from tests.continuous.test_invariance import played, same_run
 from tests.fuzzing import repeat
@@ -26,7 +26,7 @@ def sliced(instants: int, rows: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slices, "MOST_INSTANTS", instants)
         patch.setattr(slices, "MOST_ROWS", rows)
-        patch.setattr(step, "MOST_INSTANTS", instants)
+        patch.setattr(derived, "MOST_INSTANTS", instants)
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -339,6 +339,18 @@ class Standing:
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)
         return tuple((window.name.value, span) for window, span in pairs)
+
+
+class Elsewhere(Protocol):
+    """Where some queries are evaluated, if not here."""
+
+    def takes(self, plan: Plan) -> bool:
+        """Whether a query is evaluated there."""
+
+    def answers(
+        self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
+    ) -> Sequence[Answered]:
+        """The answers of queries at some instants; the dictionary learns their terms."""
 
 
 def _changed(moving: Table, number: int, emit: Emit) -> tuple[Times, Table]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,12 @@ from headrace.errors import LimitError
 from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import Unread, arrivals_of, stop_floods
-from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
-from headrace.kernel.evaluation import Answered, Around
+from headrace.kernel.evaluation import Around
 from headrace.kernel.gathering import gathered, singles, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
-from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
@@ -31,7 +28,7 @@ from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.slices import slice_end
-from headrace.kernel.standing import Standing, completed
+from headrace.kernel.standing import Elsewhere, Standing, completed
 from headrace.kernel.step_results import Placed, Results, united
 from headrace.metering import MEMORY, metered
 from headrace.planning.plan import Plan
@@ -58,18 +55,6 @@ class Arrivals:
     statements: pl.DataFrame = field(default_factory=ARRIVALS.to_frame)
     high: int | None = None
     elements: Elements | None = None
-
-
-class Elsewhere(Protocol):
-    """Where some queries are evaluated, if not here."""
-
-    def takes(self, plan: Plan) -> bool:
-        """Whether a query is evaluated there."""
-
-    def answers(
-        self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
-    ) -> Sequence[Answered]:
-        """The answers of queries at some instants; the dictionary learns their terms."""
 
 
 class Kernel:
