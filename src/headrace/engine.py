@@ -43,7 +43,7 @@ from headrace.metering import EvaluationLimits
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.deployment_diagnosis import StaticLookup, notes_by_query
 from headrace.pipeline.parts import Allowed
-from headrace.pipeline.timing import passing_time, rising
+from headrace.pipeline.timing import passing_time, rising_clock
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
@@ -286,7 +286,7 @@ class Engine:
             kernel = Kernel(self.plans(), self.around(), self.live)
             clock = self._clock
             passing = None if clock is None else passing_time(clock, present)
-            latest = None if clock is None else rising(clock)
+            latest = None if clock is None else rising_clock(clock)
             self._runner = InlineRunner(kernel, latest, self.alerts, passing)
         return self._runner
 

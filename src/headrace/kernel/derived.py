@@ -56,40 +56,40 @@ def arrivals_of(
 
 
 class Unread:
-    """What queries have emitted and others, which read it as a stream, have not seen yet."""
+    """Parts of reports that other queries, which read them as a stream, have not read yet."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self._parts: dict[Standing, Iterator[Report]] = {}
 
     def __contains__(self, query: Standing) -> bool:
-        """Whether something is left of a query."""
+        """Test whether a part is left of a query."""
         return query in self._parts
 
     def remove(self, name: str) -> None:
-        """Forget what is left of a query."""
+        """Remove the parts of a query."""
         self._parts = {query: left for query, left in self._parts.items() if query.name != name}
 
     def next_part(
-        self, query: Standing, told: Sequence[Report], grids: Sequence[Grid]
+        self, query: Standing, reports: Sequence[Report], grids: Sequence[Grid]
     ) -> Report | None:
-        """Return what is to be seen next of a query.
+        """Return the next part of what a query has emitted.
 
         Args:
-            query: it.
-            told: what it has emitted now; nothing while something is left.
+            query: the query.
+            reports: what it has emitted now; nothing while a part is left.
             grids: what its instants lie on.
         """
         parts = self._parts.pop(query, None)
         if parts is None:
-            parts = (part for each in told for part in parts_of(each, grids, MOST_INSTANTS))
+            parts = (part for each in reports for part in divide_report(each, grids, MOST_INSTANTS))
         found, following = next(parts, None), next(parts, None)
         if following is not None:
             self._parts[query] = chain((following,), parts)
         return found
 
 
-def parts_of(report: Report, grids: Sequence[Grid], most: int) -> Iterator[Report]:
+def divide_report(report: Report, grids: Sequence[Grid], most: int) -> Iterator[Report]:
     """Divide what a query emitted at many instants, with each instant of a stretch that has rows.
 
     Args:
@@ -103,18 +103,18 @@ def parts_of(report: Report, grids: Sequence[Grid], most: int) -> Iterator[Repor
         if rows.is_empty():
             continue
         if place > begin:
-            yield _between(report, begin, place)
+            yield _select_instants(report, begin, place)
         since, begin = stretch.since, place + 1
         while since <= stretch.last:
             times = _instants(grids, since, stretch.last, max(1, most // rows.height))
-            yield _repeated(report, rows, times)
+            yield _repeat_rows(report, rows, times)
             since = int(times[-1]) + 1
     if begin == 0 or begin < len(report):
-        yield _between(report, begin, len(report)) if begin else report
+        yield _select_instants(report, begin, len(report)) if begin else report
 
 
-def _between(report: Report, begin: int, end: int) -> Report:
-    """What was emitted at some consecutive instants."""
+def _select_instants(report: Report, begin: int, end: int) -> Report:
+    """Select what was emitted at some consecutive instants."""
     inside = report.rows.filter(pl.col(INSTANT).is_between(begin, end - 1))
     rows = inside.with_columns(pl.col(INSTANT) - begin)
     return Report(report.query, report.times[begin:end], report.seqs[begin:end], (), rows)
@@ -128,28 +128,28 @@ def _instants(grids: Sequence[Grid], since: int, last: int, most: int) -> Times:
     return found[:most]
 
 
-def _repeated(report: Report, rows: pl.DataFrame, times: Times) -> Report:
+def _repeat_rows(report: Report, rows: pl.DataFrame, times: Times) -> Report:
     """Emit the same rows at several instants."""
     numbers = pl.int_range(times.size, dtype=pl.Int64, eager=True).alias(INSTANT)
     every = numbers.to_frame().join(rows.drop(INSTANT), how="cross")
     return Report(report.query, times, np.zeros(times.size, np.int64), (), every)
 
 
-def stop_floods(query: Standing, told: Sequence[Report]) -> Sequence[Report]:
-    """Stop a query whose stream would have too many elements in a gap; what is left of reports."""
+def stop_floods(query: Standing, reports: Sequence[Report]) -> Sequence[Report]:
+    """Stop a query whose stream would have too many elements in a gap, and cut its reports."""
     kept = []
-    for each in told:
-        left, problem = with_stop(query.plan, each)
+    for each in reports:
+        left, problem = cut_flood(query.plan, each)
         query.failure = query.failure or problem
         kept.append(left)
     return kept
 
 
-def with_stop(plan: Plan, report: Report) -> tuple[Report, str | None]:
-    """Stop a query whose stream would have too many elements at the instants of a stretch.
+def cut_flood(plan: Plan, report: Report) -> tuple[Report, str | None]:
+    """Cut a report before a stretch at whose instants a stream would have too many elements.
 
     Returns:
-        What is left of its report, and why it stops, if it does.
+        The report, and the reason why the query stops, if it does.
     """
     for place, stretch in sorted(report.stretches.items()):
         rows = report.rows.filter(pl.col(INSTANT) == place).height
@@ -161,12 +161,12 @@ def with_stop(plan: Plan, report: Report) -> tuple[Report, str | None]:
                 "--set non_empty=content leaves out instants at which windows are empty, and "
                 "--set max_ahead=1d rejects an element whose time is that far ahead"
             )
-            return _stopped(report, place, problem), problem
+            return _cut_before(report, place, problem), problem
     return report, None
 
 
-def _stopped(report: Report, place: int, problem: str) -> Report:
-    """What was emitted before an instant, at which the query stops."""
+def _cut_before(report: Report, place: int, problem: str) -> Report:
+    """Cut a report at an instant, at which the query stops."""
     end = place + 1
     return replace(
         report,

@@ -107,7 +107,7 @@ class Standing:
         yield self.plan, self.previous
 
     def ids(self, dictionary: Dictionary) -> list[pl.Series]:
-        """Collect the ids of the terms that it remembers."""
+        """Collect the ids of the terms that the query remembers."""
         used = list(self.matching.ids())
         parameters = parameters_of(self.plan)
         if parameters is not None:

@@ -29,7 +29,7 @@ from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.slices import slice_end
 from headrace.kernel.standing import Elsewhere, Standing, completed
-from headrace.kernel.step_results import Placed, Results, united
+from headrace.kernel.step_results import Placed, Results, unite_results
 from headrace.metering import MEMORY, metered
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Parameters, Shape, parameters_of
@@ -83,7 +83,7 @@ class Kernel:
         self._most: dict[Shape, int] = {}
         self._known_late: dict[Iri, Times] = {}
         self._placed: dict[str, Placed] = {}
-        self._held_back: set[Iri] = set()
+        self._partial_streams: set[Iri] = set()
         self.is_behind = False
         self._unread = Unread()
         self._begun: dict[Standing, tuple[Schedule | None, int | None]] = {}
@@ -167,17 +167,17 @@ class Kernel:
         What no query needs any more stays until :meth:`forget` is called, because somebody waits
         for the results.
         """
-        return united(list(self.slices(batch)))
+        return unite_results(list(self.slices(batch)))
 
     def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
         """With the last of the input, evaluate every instant whose windows hold an element."""
-        return united(list(self.slices(batch or {}, ended=True)))
+        return unite_results(list(self.slices(batch or {}, ended=True)))
 
     def slices(self, batch: Mapping[Iri, Arrivals], *, ended: bool = False) -> Iterator[Results]:
         """Do the same, a bounded number of instants at a time.
 
-        Between two of them, :meth:`forget` may be called. What is left when nobody asks for more is
-        evaluated in the next step.
+        Between two of them, :meth:`forget` may be called. If the iterator is left early, the next
+        step evaluates the rest.
 
         Args:
             batch: what has come in.
@@ -204,7 +204,7 @@ class Kernel:
         """Evaluate a slice of what is due."""
         self._arrange()
         stopped = self._stop_largest()
-        self.is_behind, self._held_back = False, set()
+        self.is_behind, self._partial_streams = False, set()
         for query in self.queries:
             if query not in self._unread:
                 query.until = None
@@ -250,13 +250,13 @@ class Kernel:
         return Results(in_order, missed, failed, positions, self._placed)
 
     def _has_ended(self, query: Standing, ended: bool) -> bool:
-        """Whether nothing more comes for a query, whatever it reads."""
-        return ended and self._held_back.isdisjoint(query.plan.streams)
+        """Test whether the input of a query is complete."""
+        return ended and self._partial_streams.isdisjoint(query.plan.streams)
 
     def _begin_slice(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]
     ) -> None:
-        """Find where a slice ends, which is the same moment for all queries.
+        """Find the end of a slice, which is the same moment for all queries.
 
         So results are in the order of time from slice to slice. Those that read what others make
         wait for them.
@@ -266,11 +266,11 @@ class Kernel:
         for query in self.queries:
             if query.failure is None and made.isdisjoint(query.plan.streams):
                 self._tell(query, new, ended, late)
-                self._begun[query] = self._whole(query, ended)
+                self._begun[query] = self._find_slice(query, ended)
         ends = [end for _, end in self._begun.values() if end is not None]
         self._end = min(ends, default=None)
 
-    def _whole(self, query: Standing, ended: bool) -> tuple[Schedule | None, int | None]:
+    def _find_slice(self, query: Standing, ended: bool) -> tuple[Schedule | None, int | None]:
         """Make the schedule of all that is due, and find the end of its first slice, if it has one.
 
         There is no schedule while the origin of a query is not known.
@@ -280,10 +280,10 @@ class Kernel:
             return None, None
         return whole, slice_end(query.plan, self._logs_of(query), whole)
 
-    def _sliced(self, query: Standing, ended: bool) -> Schedule | None:
+    def _slice_schedule(self, query: Standing, ended: bool) -> Schedule | None:
         """Make the schedule of a slice of what is due; None while its origin is not known."""
         query.until = None
-        whole, end = self._begun.get(query) or self._whole(query, ended)
+        whole, end = self._begun.get(query) or self._find_slice(query, ended)
         if whole is None:
             return None
         if self._end is not None and not whole.by_arrival and whole.limit > self._end:
@@ -348,7 +348,7 @@ class Kernel:
         A group in which something fails is taken apart: only who fails alone stops.
         """
         ended = self._has_ended(query, ended)
-        schedule = self._sliced(query, ended)
+        schedule = self._slice_schedule(query, ended)
         turn = None if schedule is None else self._due(query, schedule, ended)
         logs = self._logs_of(query)
         if schedule is None:
@@ -434,7 +434,7 @@ class Kernel:
             if alone and self.elsewhere.takes(query.plan):
                 if query not in self._begun:
                     self._tell(query, new, ended, late)
-                schedule = self._sliced(query, ended)
+                schedule = self._slice_schedule(query, ended)
                 due[query] = None if schedule is None else self._due(query, schedule, ended)
         turns = {query: turn for query, turn in due.items() if turn is not None}
         asked = [(query, turn.evaluated) for query, turn in turns.items()]
@@ -507,8 +507,8 @@ class Kernel:
         if report is not None:
             first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
-        if not is_whole or not self._held_back.isdisjoint(query.plan.streams):
-            self._held_back.add(stream)
+        if not is_whole or not self._partial_streams.isdisjoint(query.plan.streams):
+            self._partial_streams.add(stream)
             ended = False
         elements = None
         if self.around.tables is not None:

@@ -37,8 +37,8 @@ class Results:
     placed: Mapping[str, Placed] = field(default_factory=dict)
 
 
-def united(some: Sequence[Results]) -> Results:
-    """What several slices of a step give, one after the other."""
+def unite_results(some: Sequence[Results]) -> Results:
+    """Concatenate the results of several slices of a step."""
     if len(some) == 1:
         return some[0]
     reports: list[Report] = []

@@ -20,14 +20,14 @@ def passing_time(clock: Callable[[], int], wall: Callable[[], int]) -> Callable[
         clock: the clock of a run.
         wall: the clock of the machine.
     """
-    return (lambda: monotonic_ns() // 1000) if clock is wall else rising(clock)
+    return (lambda: monotonic_ns() // 1000) if clock is wall else rising_clock(clock)
 
 
-def rising(clock: Callable[[], int]) -> Callable[[], int]:
+def rising_clock(clock: Callable[[], int]) -> Callable[[], int]:
     """Return a clock that stands still while another one is behind what it has said before.
 
     >>> times = iter([5, 9, 2, 8, 10])
-    >>> clock = rising(lambda: next(times))
+    >>> clock = rising_clock(lambda: next(times))
     >>> [clock() for _ in range(5)]
     [5, 9, 9, 9, 10]
     """
