@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time as clocks
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -486,3 +487,36 @@ def test_pushes_are_not_late_after_a_clock_has_gone_back() -> None:
         engine.step()
     assert engine.late == []
     assert numbers(list(query.results())) == [(10, ["1"]), (15, ["4"])]
+
+
+DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_a_clock_that_jumps_changes_no_answer_of_event_time(
+    jump: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of the machine is set while the run goes on, and set right again."""
+    real, off = clocks.time_ns, 0
+    monkeypatch.setattr(clocks, "time_ns", lambda: real() + 1_000 * off)
+    start = real() // 1_000_000_000 * 1_000
+    answers: list[tuple[int, list[str]]] = []
+    engine = Engine(live=True)
+    stream, other = engine.stream("s", idle="1h"), engine.stream("t", idle="1h")
+    query = engine.register(
+        "SELECT ?x ?y FROM NAMED WINDOW <w> ON <s> [RANGE 1s STEP 1s] "
+        "FROM NAMED WINDOW <v> ON <t> [RANGE 1s STEP 1s] "
+        "WHERE { WINDOW <w> { ?x <x:p> ?o } WINDOW <v> { ?y <x:p> ?o } }",
+        settings={"t0": str(start)},
+    )
+    query.on_result(lambda each: answers.append((each.at, [str(row) for row in each.rows])))
+    for second in range(30):
+        off = jump if 10 <= second < 20 else 0
+        stream.push(f"<x:{second}> <x:p> <x:o> .", at=start + 1000 * second + 1500)
+        engine.step()  # it is a second ahead of the other one, which is not idle
+        other.push(f"<y:{second}> <x:p> <x:o> .", at=start + 1000 * second + 500)
+        engine.step()
+    assert not engine.late
+    assert not engine.rejected
+    assert [at for at, _ in answers] == [1_000 * (start + 1000 * each) for each in range(1, 30)]
+    assert [len(rows) for _, rows in answers] == [0, *(28 * [1])]

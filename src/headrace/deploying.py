@@ -23,6 +23,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.setup import Outlet, Setup
 from headrace.pipeline.statement_counts import choose_probes
 from headrace.pipeline.streams import KAFKA, LOG, Declared, Sources
+from headrace.pipeline.timing import rising_clock
 from headrace.planning.plan import Plan, takes_arrivals_as_they_come
 from headrace.planning.wanted import wanted_shapes
 from headrace.rdf.terms import Iri
@@ -71,9 +72,11 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     }
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
+    latest = None if clock is None else rising_clock(clock)
+
     def gate(iri: str) -> Gate:
         # A time of arrival may be ahead of a clock that was set back, and is no mistake then.
-        now = None if clock is None else max([clock(), *last_arrivals(iri)])
+        now = None if latest is None else max([latest(), *last_arrivals(iri)])
         return Gate.of(readers[iri].max_ahead, now)
 
     def last_arrivals(iri: str) -> Iterator[int]:

@@ -36,13 +36,15 @@ from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.overload import check_live
 from headrace.kernel.reports import Report
-from headrace.kernel.step import Kernel, Results
+from headrace.kernel.step import Kernel
+from headrace.kernel.step_results import Results
 from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, RunnerKind, check_brokers, runner_kind
 from headrace.metering import EvaluationLimits
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.deployment_diagnosis import StaticLookup, notes_by_query
 from headrace.pipeline.parts import Allowed
+from headrace.pipeline.timing import passing_time
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.templates import Templates
 from headrace.rdf.terms import Iri
@@ -284,8 +286,10 @@ class Engine:
         """The runner, started when it is first needed."""
         if self._runner is None:
             kernel = Kernel(self.plans(), self.around(), self.live)
-            arrivals = None if self._clock is None else self._arrivals
-            self._runner = InlineRunner(kernel, arrivals, self.alerts)
+            clock = self._clock
+            arrivals = None if clock is None else self._arrivals
+            passing = None if clock is None else passing_time(clock, present)
+            self._runner = InlineRunner(kernel, arrivals, self.alerts, passing)
         return self._runner
 
     def plans(self) -> list[Plan]:
@@ -452,11 +456,11 @@ class Engine:
         """Evaluate what is due after all that has been pushed; sources are read by `run` only."""
         check_read(self._unread, self.counters, "step")
         self._refresh()
-        results = self.runner.step()
-        with self.runner.watch.stage("deliver"):
-            self._publish(results)
-        self._refresh()  # a callback may have added static data, whose terms must be kept
-        self.runner.forget()
+        for results in self.runner.slices():
+            with self.runner.watch.stage("deliver"):
+                self._publish(results)
+            self._refresh()  # a callback may have added static data, whose terms must be kept
+            self.runner.forget()
 
     def _refresh(self) -> None:
         """Take over static data and queries that have been added since the last step."""
@@ -473,7 +477,11 @@ class Engine:
             self.step()  # what is empty is reported up to the watermark
         self._refresh()
         self._ended = True
-        self._publish(self.runner.finish())
+        for results in self.runner.finish():
+            self._publish(results)
+            if self.runner.kernel.is_behind:
+                self._refresh()
+                self.runner.forget()
         self._end()
 
     def _end(self) -> None:

@@ -32,20 +32,19 @@ from headrace.kernel.holding import Flags
 from headrace.kernel.idleness import Part, advance_idle_parts
 from headrace.kernel.overload import Paces
 from headrace.kernel.progress import Progress
-from headrace.kernel.schedule import JumpError
 from headrace.kernel.standing import Standing
-from headrace.kernel.step import Arrivals, Kernel, Placed, Results
+from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step_results import Placed, Results
 from headrace.kernel.stream_counters import Counters, counters_of
 from headrace.pipeline.deployment_diagnosis import query_facts
 from headrace.pipeline.manifest import QueryState
 from headrace.pipeline.statement_counts import StatementCounter, choose_probes
-from headrace.pipeline.time_jumps import TimeJump, find_line, follow_time_jump, name_elements
+from headrace.pipeline.time_jumps import Came, Place, TimeJump, follow_time_jump
 from headrace.pipeline.timing import Stopwatch
 from headrace.planning.plan import Plan
 from headrace.rdf.columns import TimedColumns
 from headrace.rdf.elements import Element
 from headrace.rdf.formats import Format
-from headrace.rdf.options import DEFAULT_OPTIONS, ReadOptions
 from headrace.rdf.scopes import Scope
 from headrace.rdf.streams import offset, read_stream
 from headrace.rdf.terms import Iri, Quad
@@ -73,48 +72,6 @@ class RejectedElement:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where some bytes of a stream stand.
-
-    Attributes:
-        name: the file, or the stream if it is none.
-        file: which of the files of its stream it is.
-        byte: the first of them.
-        line: the line they begin at.
-        modified: when the file was written last.
-        options: how it is read.
-    """
-
-    name: str
-    file: int = 0
-    byte: int = 0
-    line: int = 1
-    modified: int | None = None
-    options: ReadOptions = DEFAULT_OPTIONS
-
-
-@dataclass(frozen=True, slots=True)
-class _Came:
-    """The elements and heartbeats of a push: their positions, their times, and what they are of."""
-
-    positions: Times
-    times: Times
-    before: int | None
-    first: int
-    of: tuple[Place, bytes, Format] | None
-
-    def where(self, place: int) -> str:
-        """Describe the place of an element by its number."""
-        if self.of is None:
-            return f"message {self.first + place:,}"
-        at, data, form = self.of
-        line = find_line(data, form, int(self.times[place]))
-        if line is not None:
-            return f"{at.name}, line {line + at.line - 1:,}"
-        return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"
-
-
 @dataclass
 class StreamFeed:
     """A stream on its way into the kernel.
@@ -126,9 +83,9 @@ class StreamFeed:
         asserts_quoted: whether a quoted triple is asserted too.
         clock: the present, in microseconds, in a live run; what came before counts in a replay.
         idle: after how long a silence it no longer holds back others.
-        heard: when something came last, by the clock.
+        heard: when something came last, by a clock that is never set.
         moved: how far it was moved on because it was silent.
-        moved_at: when that was, by the clock.
+        moved_at: when that was, by a clock that is never set.
         goes_by_arrival: whether its elements have the times of their arrival, as the last one had.
         high: the greatest event time so far.
         size: how many bytes have been read; elements in them are told apart by where they begin.
@@ -159,7 +116,7 @@ class StreamFeed:
     reason: str | None = None
     pending: list[pl.DataFrame] = field(default_factory=list)
     jump: TimeJump | None = None
-    _came: list[_Came] = field(default_factory=list)
+    _came: list[Came] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin to count statements."""
@@ -310,7 +267,7 @@ class StreamFeed:
         if self.clock is None:
             places = np.arange(times.size) if taken is None else np.flatnonzero(taken)
             number = self.counters.messages - self.counters.rejected_messages + 1
-            self._came.append(_Came(places + position, times[places], self.high, number, of))
+            self._came.append(Came(places + position, times[places], self.high, number, of))
 
     def judge_times(self, late: Times) -> None:
         """Search for a time jump, once the late positions are known."""
@@ -391,8 +348,12 @@ class InlineRunner:
         kernel: Kernel,
         arrivals: ArrivalTimes | None = None,
         alerts: Alerts | None = None,
+        passing: Callable[[], int] | None = None,
     ) -> None:
-        """Begin with no streams; with times of arrival, the run is live."""
+        """Begin with no streams; with times of arrival, the run is live.
+
+        Durations are measured by `passing`, a clock that is never set; if not given, by the other.
+        """
         self.kernel = kernel
         self.alerts = alerts or Alerts(LOG.warning)
         self.arrivals = arrivals
@@ -402,11 +363,12 @@ class InlineRunner:
         self.rejected: list[RejectedElement] = []
         self._position = 0
         self._owes = False
-        self._began = None if clock is None else clock()
+        self._passing = passing or (lambda: 0 if clock is None else clock())
+        self._began = None if clock is None else self._passing()
         self._paces = Paces()
         self.queries: dict[str, QueryState] = {}
         self._placed: dict[str, Placed] = {}
-        self.watch = Stopwatch((lambda: 0.0) if clock is None else (lambda: clock() / SECOND))
+        self.watch = Stopwatch(lambda: self._passing() / SECOND)
 
     def feed(self, stream: Iri) -> StreamFeed:
         """Return the way into a stream; what its queries declare decides what it takes."""
@@ -473,7 +435,7 @@ class InlineRunner:
 
     def push(self, feed: StreamFeed, element: Element) -> None:
         """Take an element, or a heartbeat."""
-        feed.heard = None if self.clock is None else self.clock()
+        feed.heard = None if self.clock is None else self._passing()
         feed.push(element, self._position)
         self._position += 1
 
@@ -489,29 +451,32 @@ class InlineRunner:
         at: Place | None = None,
     ) -> None:
         """Take bytes of a stream; if they are of a file, from which place on."""
-        feed.heard = None if self.clock is None else self.clock()
+        feed.heard = None if self.clock is None else self._passing()
         self._position += feed.push_data(data, form, self._position, at)
 
     def push_columns(self, feed: StreamFeed, read: TimedColumns) -> None:
         """Take elements that have been read."""
-        feed.heard = None if self.clock is None else self.clock()
+        feed.heard = None if self.clock is None else self._passing()
         feed.push_columns(read, self._position)
         self._position += read.elements.height
 
-    def step(self) -> Results:
-        """Evaluate what is due."""
+    def slices(self) -> Iterator[Results]:
+        """Evaluate what is due, a bounded number of instants at a time."""
         self._pass_over_idle()
-        with self.watch.stage("kernel"):
-            results = self._take_step(self.kernel.step)
+        for results in self._evaluate(ended=False):
+            if not self.kernel.is_behind:
+                self._keep_pace()
+            if self._owes:
+                self.forget()
+            self._owes = True
+            yield results
+
+    def _keep_pace(self) -> None:
         self.kernel.keep_pace(self.watch.lap())
-        if self._owes:
-            self.kernel.forget()
-        self._owes = True
         queries = self.kernel.queries
         paces = {query.plan.name: query.pace for query in queries}
         for warning in self._paces.changes([query.plan for query in queries], paces):
             LOG.warning(warning)
-        return results
 
     def forget(self) -> None:
         """Drop what no query needs; not if there is something new, whose terms are in no log yet.
@@ -533,10 +498,10 @@ class InlineRunner:
         """Advance streams that go by arrival, and idle ones."""
         if self.clock is None:
             return
-        now = self.clock()
+        present, now = self.clock(), self._passing()
         for feed in self.feeds.values():
             if feed.goes_by_arrival and feed.high is not None:
-                feed.high = max(feed.high, now)
+                feed.high = max(feed.high, present)
         parts = {self._part(feed, now): feed for feed in self.feeds.values()}
         standings = [
             (plan, query.progress)
@@ -557,21 +522,19 @@ class InlineRunner:
         elapsed = now - max(heard, heard if feed.moved_at is None else feed.moved_at)
         return Part(feed.stream, "", feed.high, feed.moved, silent, elapsed)
 
-    def finish(self) -> Results:
-        """At the end of the input, evaluate what still holds an element."""
-        return self._take_step(self.kernel.finish)
+    def finish(self) -> Iterator[Results]:
+        """At the end of the input, evaluate what still holds an element, in slices as well."""
+        return self._evaluate(ended=True)
 
-    def _take_step(self, step: Callable[[Mapping[Iri, Arrivals]], Results]) -> Results:
+    def _evaluate(self, *, ended: bool) -> Iterator[Results]:
         first = self.kernel.position + 1
-        try:
-            return self._noted(step(self._batch()), first)
-        except JumpError as error:
-            self._judge({}, 0)
-            raise name_elements(error, self.jumps()) from None
-
-    def jumps(self) -> dict[str, TimeJump]:
-        """Return the element of each stream that is far ahead of those before it."""
-        return {iri.value: each.jump for iri, each in self.feeds.items() if each.jump is not None}
+        slices = self.kernel.slices(self._batch(), ended=ended)
+        while True:
+            with self.watch.stage("kernel"):
+                results = next(slices, None)
+            if results is None:
+                return
+            yield self._noted(results, first)
 
     def _judge(self, late: Mapping[Iri, Times], first: int) -> None:
         none = np.empty(0, np.int64)

@@ -8,9 +8,10 @@ from itertools import zip_longest
 from pathlib import Path
 
 from headrace.errors import SettingError
-from headrace.inline import InlineRunner, Place, StreamFeed
+from headrace.inline import InlineRunner, StreamFeed
 from headrace.pipeline.cutting import PIECE, cut
 from headrace.pipeline.streams import declared, files_of
+from headrace.pipeline.time_jumps import Place
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
 from headrace.rdf.options import ELEMENT_LIMITS, FILE_LIMITS, ReadOptions

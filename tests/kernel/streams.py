@@ -16,7 +16,8 @@ from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
-from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step_results import Results
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, Term, canonical

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import combinations
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +15,11 @@ from hypothesis import strategies as st
 
 from headrace import Engine, Evaluation
 from headrace.dialects import parse
-from headrace.errors import DataError
 from headrace.kernel import stretches
 from headrace.kernel.grid import Grid
-from headrace.kernel.stretches import Occupied, due_instants, number_of
+from headrace.kernel.stretches import Contents, Intervals, due_instants, first_of_due
 from headrace.launching import RunnerKind
+from headrace.rdf.terms import Literal
 from headrace.results.ndjson import ndjson_lines
 from headrace.running import Job, Voice, run_job
 from headrace.testing import play
@@ -41,8 +43,9 @@ def test_stretches_are_the_instants_that_they_stand_for(
     every = np.unique(np.concatenate([grid.between(0, last) for grid in lines]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "FEW", 3)
-        found = due_instants(lines, Occupied.of(starts, ends), 0, last)
-        number = number_of(lines, Occupied.of(starts, ends), 0, last)
+        contents = Contents(Intervals.of(starts, ends))
+        found = due_instants(lines, contents, 0, last)
+        number, end = first_of_due(lines, contents, 0, last, 10**6)
     left_out = set[int]()
     for stretch in found.stretches:
         meant = every[(every >= stretch.since) & (every <= stretch.last)]
@@ -54,6 +57,7 @@ def test_stretches_are_the_instants_that_they_stand_for(
         left_out |= set(meant.tolist()) - {stretch.last}
     assert sorted({*found.times.tolist()} | left_out) == every.tolist()
     assert not left_out & set(found.times.tolist())
+    assert end is None
     assert number >= found.times.size
 
 
@@ -96,9 +100,10 @@ def shown(evaluation: Evaluation) -> object:
     times=st.lists(st.integers(0, 600), min_size=1, max_size=8),
     others=st.lists(st.integers(0, 600), min_size=1, max_size=4),
     few=st.integers(1, 20),
+    many=st.integers(1, 30),
 )
 def test_a_stretch_has_the_answer_of_each_of_its_instants(
-    text: str, strategy: str, times: list[int], others: list[int], few: int
+    text: str, strategy: str, times: list[int], others: list[int], few: int, many: int
 ) -> None:
     streams = {S: lines(*[100 * each for each in times])}
     if T in text:
@@ -106,6 +111,7 @@ def test_a_stretch_has_the_answer_of_each_of_its_instants(
     whole = gap(text, streams, strategy=strategy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "FEW", few)
+        patch.setattr(stretches, "MANY", many)
         found = gap(text, streams, strategy=strategy)
     check_same(found, whole)
 
@@ -114,7 +120,8 @@ def check_same(found: Sequence[Evaluation], whole: Sequence[Evaluation]) -> None
     left = list(whole)
     for each in found:
         meant = [left.pop(0) for _ in range(each.instants)]
-        assert (meant[-1].at, meant[0].at) == (each.at, each.since or each.at)
+        since = each.at if each.since is None else each.since
+        assert (meant[-1].at, meant[0].at) == (each.at, since)
         assert all(shown(one) == shown(each) for one in meant)
         assert meant[-1].windows == each.windows
     assert not left
@@ -182,14 +189,119 @@ def test_a_line_of_a_stretch_says_what_it_stands_for(partitions: int, tmp_path: 
     assert said in [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def test_a_stream_with_an_element_at_each_instant_of_a_gap_is_refused() -> None:
+COUNTS = (
+    f"REGISTER STREAM counts AS SELECT (COUNT(*) AS ?n) FROM STREAM <{S}> "
+    "[RANGE 2s STEP 1s] WHERE { ?x <x:p> ?o }"
+)
+OF_COUNTS = "SELECT (COUNT(*) AS ?n) FROM STREAM <counts> [RANGE 1h STEP 1h] WHERE { ?s ?p ?n }"
+
+
+def number(evaluation: Evaluation) -> str:
+    [[term]] = evaluation.rows
+    assert isinstance(term, Literal)
+    return term.lexical
+
+
+def test_a_stream_with_an_element_at_each_instant_of_a_gap_has_all_of_them() -> None:
+    day = 86_400_000
+    played = play({"counts": COUNTS, "q": OF_COUNTS}, {S: lines(1_000, 3 * day)})
+    assert not played.errors
+    found = [each for each in played.evaluations if each.query == "q"]
+    counts = [int(number(each)) for each in found]
+    assert counts[:-1] == [3_600] * (len(counts) - 1)
+    assert sum(counts) == 3 * 86_400 + 1
+    assert any(each.instants > 10_000 for each in played.evaluations if each.query == "counts")
+
+
+def test_a_query_with_too_many_elements_in_a_gap_stops_alone() -> None:
     engine = Engine()
     stream = engine.stream(S)
-    engine.register(
-        f"REGISTER STREAM counts AS SELECT (COUNT(*) AS ?n) FROM STREAM <{S}> "
-        "[RANGE 2s STEP 1s] WHERE { ?x <x:p> ?o }"
-    )
-    engine.register("SELECT ?s FROM STREAM <counts> [RANGE 2s STEP 1s] WHERE { ?s ?p ?n }")
+    counts, reader = engine.register(COUNTS), engine.register(OF_COUNTS)
+    other = engine.register(QUERIES[0])
     stream.feed_timed(lines(1_000, YEARS))
-    with pytest.raises(DataError, match="makes an element at each of"):
-        engine.finish()
+    engine.finish()
+    assert counts.error is not None
+    assert "would have 1,576,7" in counts.error
+    assert "--set max_ahead=1d" in counts.error
+    assert reader.error is None
+    assert sum(each.instants for each in other.results()) > 10**9
+
+
+EVERYTHING = (
+    "SELECT ?x FROM NAMED WINDOW <x:w> ON <http://x/s> [{}] "
+    "WHERE {{ WINDOW <x:w> {{ ?x <x:p> ?o }} }}"
+)
+
+
+@pytest.mark.parametrize("window", ["ALL", "TRIPLES 2", "ELEMENTS 2 STEP 2"])
+@pytest.mark.parametrize("emit", ["rstream", "istream"])
+def test_a_window_that_keeps_its_elements_costs_nothing_in_a_gap(window: str, emit: str) -> None:
+    streams = {S: lines(1_000, 2_500, YEARS + 1_000, YEARS + 1_500)}
+    found = gap(EVERYTHING.format(window), streams, report="every:1s", emit=emit)
+    assert len(found) < 20
+    [far] = [each for each in found if each.since is not None]
+    assert far.instants > 10**9
+    assert len(far.rows) == (2 if emit == "rstream" else 0)
+
+
+def test_a_condition_on_the_time_is_tested_at_each_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretches, "FEW", 10)
+    monkeypatch.setattr(stretches, "MANY", 10)
+    text = EVERYTHING.format("ALL").replace("?o }", "?o FILTER(SECONDS(NOW()) < 3) }")
+    found = gap(text, {S: lines(1_000, 100_000)}, report="every:1s")
+    assert [each.at // 1_000_000 for each in found if each.rows] == [1, 2, 60, 61, 62]
+    assert not any(each.since for each in found)
+
+
+def test_what_came_late_enters_a_window_of_everything_within_a_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stretches, "FEW", 5)
+    monkeypatch.setattr(stretches, "MANY", 5)
+    script = lines(1_000, 90_000) + lines(2_000) + lines(200_000)
+    found = gap(EVERYTHING.format("ALL"), {S: script}, report="every:1s")
+    assert sum(each.instants for each in found) == 200
+    sizes = {each.at // 1_000_000: len(each.rows) for each in found}
+    assert {at: sizes[at] for at in (89, 90, 92, 199, 200)} == {89: 1, 90: 3, 92: 3, 199: 3, 200: 4}
+
+
+@repeat(200)
+@given(
+    st.lists(grids, min_size=1, max_size=4, unique=True), st.integers(0, 50), st.integers(1, 900)
+)
+def test_instants_of_several_grids_are_counted_once(
+    lines: list[Grid], first: int, width: int
+) -> None:
+    every = np.unique(np.concatenate([grid.between(first, first + width) for grid in lines]))
+    assert stretches._distinct(lines, first, first + width) == every.size
+
+
+def test_a_gap_over_grids_with_little_in_common_costs_nothing() -> None:
+    text = "SELECT ?x FROM NAMED WINDOW <x:a> ON <http://x/s> [RANGE 1s STEP 997ms] " + (
+        "FROM NAMED WINDOW <x:b> ON <http://x/s> [RANGE 1s STEP 1009ms] "
+        "FROM NAMED WINDOW <x:c> ON <http://x/s> [RANGE 1s STEP 1013ms] "
+        "WHERE { WINDOW <x:a> { ?x <x:p> ?o } WINDOW <x:b> { ?x <x:p> ?o } "
+        "WINDOW <x:c> { ?x <x:p> ?o } }"
+    )
+    found = gap(text, {S: lines(1_000, YEARS)})
+    assert len(found) < 60
+    primes = (997, 1009, 1013)
+    once = sum(YEARS // step for step in primes)
+    twice = sum(YEARS // (one * other) for one, other in combinations(primes, 2))
+    assert abs(sum(each.instants for each in found) - (once - twice + YEARS // prod(primes))) < 10
+
+
+def test_windows_of_years_are_not_evaluated_for_each_instant() -> None:
+    text = "SELECT ?x FROM STREAM <http://x/s> [RANGE 18250d STEP 1ms] WHERE { ?x <x:p> ?o }"
+    found = gap(text, {S: lines(1_000, 2_000, 400_000_000, YEARS)})
+    assert len(found) < 10_000
+    far = [(len(each.rows), each.instants) for each in found if each.since is not None]
+    assert [rows for rows, _ in far] == [2, 3, 2, 1]
+    assert sum(each.instants for each in found) == 2 * YEARS - 1_000
+
+
+def test_a_window_with_elements_is_evaluated_at_each_of_a_few_instants() -> None:
+    text = "SELECT ?x FROM STREAM <http://x/s> [RANGE 1m STEP 1ms] WHERE { ?x <x:p> ?o }"
+    found = gap(text, {S: lines(1_000, 1_000_000)})
+    assert all(not each.rows for each in found if each.since is not None)
+    assert sum(len(each.rows) for each in found) == 2 * 60_000

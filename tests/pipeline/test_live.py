@@ -303,3 +303,42 @@ def test_pushed_elements_without_a_time_close_windows_by_the_clock() -> None:
     now = 10_000_001
     engine.step()
     assert [each.at for each in query.results()] == [10_000_000]
+
+
+def test_a_clock_that_is_set_back_makes_no_element_too_far_ahead(tmp_path: Path) -> None:
+    live = Live(tmp_path, TUMBLING)
+    live.write("95 a")
+    live.look()
+    live.now -= 2 * 86_400
+    live.write("101 b", "110.5 c")
+    live.look()
+    [state] = live.runner.batches.last().streams.values()
+    assert (state.rejected, state.late) == (0, 0)
+    assert live.told == [(100.0, ["a"]), (110.0, ["b"])]
+
+
+@pytest.mark.parametrize("frame", ["RANGE 10s STEP 10s", "RANGE 30s STEP 5s", "TRIPLES 2"])
+def test_a_gap_of_years_across_a_restart_is_one_range(frame: str, tmp_path: Path) -> None:
+    counted = "TRIPLES" in frame
+    every = {"report": "every:5s"} if counted else {}
+    query = (
+        f"SELECT ?a FROM NAMED WINDOW <w> ON <s> [{frame}] WHERE {{ WINDOW <w> {{ ?a <x:p> ?c }} }}"
+    )
+    live = Live(tmp_path, query, every, now=1_600_000_000.0)
+    live.write("3 a", "12 b", "16 c")
+    live.look()
+    before = len(live.told)
+    live.restart()
+    live.write("1500000003 d", "1500000016 e")
+    live.look()
+    live.restart()
+    live.write("1500000061 f")
+    live.look()
+    assert 0 < before < len(live.told) < 40
+    [far] = [each for each in live.found if each.since is not None]
+    assert len(far.rows) == (2 if counted else 0)
+    step = 10 if "STEP 10s" in frame else 5
+    first, last = live.found[0].at, live.found[-1].at
+    assert sum(each.instants for each in live.found) == (last - first) // (step * 1_000_000) + 1
+    assert last == 1_500_000_060_000_000
+    assert len(live.found[-1].rows) == (2 if counted else 0)

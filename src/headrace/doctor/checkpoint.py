@@ -230,7 +230,7 @@ def _state(layout: Layout, batch: int, final: bool) -> State:
     if manifest is None:
         return State(batch, final, None, [f"there is no manifest of batch {batch}"])
     settled = None if _unsettled(layout) else settled_marks(layout, manifest)
-    needed = manifest if settled is None else replace(manifest, told=None, marks=settled)
+    needed = manifest if settled is None else replace(manifest, told=None, slices=(), marks=settled)
     checks: list[Callable[[], object]] = [
         *_files(layout, needed),
         partial(_check_log, layout, manifest.pieces),
@@ -265,6 +265,7 @@ def _files(layout: Layout, manifest: Manifest) -> Iterator[Callable[[], object]]
     for folder, file in (
         (layout.memories, manifest.memory),
         (layout.results, manifest.told),
+        *((layout.results, each) for each in manifest.slices),
         *((layout.memories, each) for each in manifest.snapshots.values()),
     ):
         if file is not None:

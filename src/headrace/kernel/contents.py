@@ -21,7 +21,7 @@ from headrace.planning.plan import Plan
 
 BLOCK_ROWS = 3_000_000
 """So many statements of windows are looked at in one pass, so that memory stays bounded."""
-_INSTANT_ROWS = 16
+INSTANT_ROWS = 16
 """What an instant costs by itself, in statements."""
 
 
@@ -132,7 +132,7 @@ class Held:
 
 def runs(sizes: Times) -> Iterator[tuple[int, int]]:
     """Instants in runs, by how many rows each of them has."""
-    costs = np.cumsum(sizes + _INSTANT_ROWS)
+    costs = np.cumsum(sizes + INSTANT_ROWS)
     start, spent = 0, 0
     while start < sizes.size:
         stop = int(np.searchsorted(costs, spent + BLOCK_ROWS, side="right"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -11,14 +13,18 @@ import polars as pl
 from headrace.algebra.query import Ask, Select
 from headrace.kernel.columns import ARRIVALS, GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT
 from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.grid import Grid, Times
 from headrace.kernel.reports import Report
-from headrace.kernel.schedule import JumpError
+from headrace.kernel.slices import MOST_INSTANTS
+from headrace.kernel.standing import Standing
 from headrace.planning.plan import Plan
 from headrace.rdf.canonical import read_term
 from headrace.rdf.ids import TermId
 from headrace.rdf.terms import BlankNode, Iri
 from headrace.rdf.times import iso_text
 
+MOST_ELEMENTS = 20_000_000
+"""A query whose stream would have more elements than these within a gap stops."""
 Encoded = tuple[int, TermId | None, TermId, TermId, TermId]
 """The number of the instant, and a statement."""
 
@@ -41,7 +47,6 @@ def arrivals_of(
         elements = list(_rows(plan, report, dictionary))
     else:
         elements = list(_graphs(report, dictionary))
-    _check_stretches(plan, report)
     rows = []
     for position, (instant, statements) in enumerate(elements, first):
         time = int(report.times[instant])
@@ -50,16 +55,131 @@ def arrivals_of(
     return pl.DataFrame(rows, schema=ARRIVALS, orient="row")
 
 
-def _check_stretches(plan: Plan, report: Report) -> None:
-    """Refuse a stream that would have an element at each instant of an empty stretch."""
-    for place, stretch in report.stretches.items():
-        if (report.rows[INSTANT] == place).any():
-            raise JumpError(
-                f"'{plan.name}' makes an element at each of {stretch.count:,} instants from "
-                f"{iso_text(stretch.since)}Z to {iso_text(stretch.last)}Z, at which its windows "
-                "are empty: --set non_empty=content leaves them out, and --set max_ahead=1d "
-                "rejects an element whose time is that far ahead"
+class Unread:
+    """Parts of reports that other queries, which read them as a stream, have not read yet."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._parts: dict[Standing, Iterator[Report]] = {}
+
+    def __contains__(self, query: Standing) -> bool:
+        """Test whether a part is left of a query."""
+        return query in self._parts
+
+    def remove(self, name: str) -> None:
+        """Remove the parts of a query."""
+        self._parts = {query: left for query, left in self._parts.items() if query.name != name}
+
+    def next_part(
+        self, query: Standing, reports: Sequence[Report], grids: Sequence[Grid]
+    ) -> Report | None:
+        """Return the next part of what a query has emitted.
+
+        Args:
+            query: the query.
+            reports: what it has emitted now; nothing while a part is left.
+            grids: what its instants lie on.
+        """
+        parts = self._parts.pop(query, None)
+        if parts is None:
+            parts = (part for each in reports for part in divide_report(each, grids, MOST_INSTANTS))
+        found, following = next(parts, None), next(parts, None)
+        if following is not None:
+            self._parts[query] = chain((following,), parts)
+        return found
+
+
+def divide_report(report: Report, grids: Sequence[Grid], most: int) -> Iterator[Report]:
+    """Divide what a query emitted at many instants, with each instant of a stretch that has rows.
+
+    Args:
+        report: what it has emitted.
+        grids: what its instants lie on, where time makes them due.
+        most: how many rows each part of a stretch has.
+    """
+    begin = 0
+    for place, stretch in sorted(report.stretches.items()):
+        rows = report.rows.filter(pl.col(INSTANT) == place)
+        if rows.is_empty():
+            continue
+        if place > begin:
+            yield _select_instants(report, begin, place)
+        since, begin = stretch.since, place + 1
+        while since <= stretch.last:
+            times = _instants(grids, since, stretch.last, max(1, most // rows.height))
+            yield _repeat_rows(report, rows, times)
+            since = int(times[-1]) + 1
+    if begin == 0 or begin < len(report):
+        yield _select_instants(report, begin, len(report)) if begin else report
+
+
+def _select_instants(report: Report, begin: int, end: int) -> Report:
+    """Select what was emitted at some consecutive instants."""
+    inside = report.rows.filter(pl.col(INSTANT).is_between(begin, end - 1))
+    rows = inside.with_columns(pl.col(INSTANT) - begin)
+    return Report(report.query, report.times[begin:end], report.seqs[begin:end], (), rows)
+
+
+def _instants(grids: Sequence[Grid], since: int, last: int, most: int) -> Times:
+    """The first of the instants of a stretch, so many at most."""
+    ends = [grid.from_(since) + (most - 1) * grid.step for grid in grids]
+    until = min(last, *ends)
+    found = np.unique(np.concatenate([grid.between(since, until) for grid in grids]))
+    return found[:most]
+
+
+def _repeat_rows(report: Report, rows: pl.DataFrame, times: Times) -> Report:
+    """Emit the same rows at several instants."""
+    numbers = pl.int_range(times.size, dtype=pl.Int64, eager=True).alias(INSTANT)
+    every = numbers.to_frame().join(rows.drop(INSTANT), how="cross")
+    return Report(report.query, times, np.zeros(times.size, np.int64), (), every)
+
+
+def stop_floods(query: Standing, reports: Sequence[Report]) -> Sequence[Report]:
+    """Stop a query whose stream would have too many elements in a gap, and cut its reports."""
+    kept = []
+    for each in reports:
+        left, problem = cut_flood(query.plan, each)
+        query.failure = query.failure or problem
+        kept.append(left)
+    return kept
+
+
+def cut_flood(plan: Plan, report: Report) -> tuple[Report, str | None]:
+    """Cut a report before a stretch at whose instants a stream would have too many elements.
+
+    Returns:
+        The report, and the reason why the query stops, if it does.
+    """
+    for place, stretch in sorted(report.stretches.items()):
+        rows = report.rows.filter(pl.col(INSTANT) == place).height
+        if rows * stretch.count > MOST_ELEMENTS:
+            problem = (
+                f"stream '{plan.name}' would have {rows * stretch.count:,} elements from "
+                f"{iso_text(stretch.since)}Z to {iso_text(stretch.last)}Z, where its windows hold "
+                f"the same at each instant, and a gap may make {MOST_ELEMENTS:,}: "
+                "--set non_empty=content leaves out instants at which windows are empty, and "
+                "--set max_ahead=1d rejects an element whose time is that far ahead"
             )
+            return _cut_before(report, place, problem), problem
+    return report, None
+
+
+def _cut_before(report: Report, place: int, problem: str) -> Report:
+    """Cut a report at an instant, at which the query stops."""
+    end = place + 1
+    return replace(
+        report,
+        times=report.times[:end],
+        seqs=report.seqs[:end],
+        windows=tuple(
+            (name, replace(span, opens=span.opens[:end], closes=span.closes[:end]))
+            for name, span in report.windows
+        ),
+        rows=report.rows.filter(pl.col(INSTANT) < place),
+        errors={**{at: text for at, text in report.errors.items() if at < place}, place: problem},
+        stretches={at: each for at, each in report.stretches.items() if at < place},
+    )
 
 
 Statement = tuple[TermId | None, TermId, TermId, TermId]

@@ -78,6 +78,10 @@ class Rules:
         plain = all(isinstance(window.frame, blind) for window in self.plan.windows)
         return self.ends.closed_by(watermark) if self.by_time and plain else watermark - 1
 
+    def watermark_of(self, limit: int) -> int:
+        """The least watermark that makes instants due up to a moment by itself."""
+        return limit - self.limit(0)
+
     def between(self, window: PlannedWindow, times: Times) -> Flags:
         """Select the moments that lie in a gap between windows."""
         sliding = self.sliding(window)

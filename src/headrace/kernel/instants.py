@@ -73,7 +73,7 @@ def _passed(bounds: Times, size: int) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive instants at which all windows are empty; only the last is evaluated.
+    """Consecutive instants at which all windows hold the same; only the last is evaluated.
 
     Attributes:
         since: the first of them.
@@ -96,7 +96,7 @@ class Instants:
         spans: each window of the query at each of them.
         cuts: how many elements in order each of them sees, where single elements cause them.
         since: the first instant that each of them stands for, where it is the last of a stretch
-            in which all windows are empty; `NEVER` if it only stands for itself.
+            in which all windows hold the same; `NEVER` if it only stands for itself.
         counts: how many instants each of them stands for.
     """
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import overload
 
 import polars as pl
 
@@ -26,7 +29,7 @@ class Report:
         accuracies: how accurate the answers from local views of remote data are estimated to be, by
             the number of the evaluation.
         completenesses: what share of the expected rows such answers have, as estimated, likewise.
-        stretches: the empty stretches of instants that an evaluation stands for, likewise.
+        stretches: the stretches of instants that an evaluation stands for, likewise.
     """
 
     query: str
@@ -43,3 +46,46 @@ class Report:
     def __len__(self) -> int:
         """How many instants there are."""
         return self.times.size
+
+
+class SlicedReports(Sequence[Report]):
+    """Reports that do not fit into memory together: a slice of them is read when it is needed."""
+
+    def __init__(self, slices: Sequence[Callable[[], Sequence[Report]]]) -> None:
+        """Take what reads each slice."""
+        self._slices = slices
+
+    def slices(self) -> Iterator[Sequence[Report]]:
+        """Read one slice after the other."""
+        for read in self._slices:
+            yield read()
+
+    def __iter__(self) -> Iterator[Report]:
+        """Read all of them, in order."""
+        for each in self.slices():
+            yield from each
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.slices()))
+
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return any(self.slices())
+
+    @overload
+    def __getitem__(self, place: int) -> Report: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Report]: ...
+
+    def __getitem__(self, place: int | slice) -> Report | Sequence[Report]:
+        """Return some of them."""
+        if isinstance(place, slice):
+            return [*self][place]
+        return next(islice(self, range(len(self))[place], None))
+
+
+def slices_of(reports: Sequence[Report]) -> Iterator[Sequence[Report]]:
+    """Return reports in parts of which each fits into memory."""
+    return reports.slices() if isinstance(reports, SlicedReports) else iter([reports])

@@ -11,37 +11,27 @@ import numpy as np
 
 from headrace.algebra.reporting import OnChange, OnClose, Pick
 from headrace.algebra.windows import AllWindow, Counted, CountWindow, NowWindow, TimeWindow
-from headrace.errors import DataError
 from headrace.kernel.element_release import Reached, Release, has_released
 from headrace.kernel.grid import FOREVER, NEVER, Ends, Grid, Times
 from headrace.kernel.holding import Flags, Rules
 from headrace.kernel.instants import Instants, Span, Stretch, merged, numbered
 from headrace.kernel.log import Elements
 from headrace.kernel.progress import Progress
-from headrace.kernel.stretches import DueInstants, Occupied, are_few, due_instants, number_of
+from headrace.kernel.stretches import (
+    Contents,
+    DueInstants,
+    Intervals,
+    are_few,
+    due_instants,
+    first_of_due,
+    may_be_constant,
+)
 from headrace.planning.plan import (
     Plan,
     reports_arrivals,
     takes_arrivals_as_they_come,
 )
 from headrace.planning.planned import PlannedWindow
-from headrace.rdf.times import iso_text
-
-MOST_INSTANTS = 20_000_000
-"""More instants at once do not fit into memory with their reports."""
-
-
-class JumpError(DataError):
-    """Time jumps so far that too many windows close at once."""
-
-
-def _check_number(number: int, start: int, until: int) -> None:
-    if number > MOST_INSTANTS:
-        raise JumpError(
-            f"windows close {number:,} times from {iso_text(start)}Z to {iso_text(until)}Z, and at "
-            f"most {MOST_INSTANTS:,} times are evaluated at once: correct the time of an element "
-            "that is so far ahead, or reject it with --set max_ahead=1d"
-        )
 
 
 @dataclass(frozen=True)
@@ -133,11 +123,7 @@ class Schedule:
             due, progress = self._by_time(self._with_count_closes(progress))
             return due.times, None, due.stretches, progress
         caused, cuts, progress = self._by_elements(progress)
-        if caused.size and self.rules.by_time:
-            # Between the closes of count windows others close too: a `[)` window that closes at
-            # the time of the first of them closed before it.
-            progress = progress.holds(int(caused[0]) - self.rules.ends.high, int(caused[-1]))
-        due, progress = self._by_time(progress)
+        due, progress = self._by_time(self._between_causes(caused, progress))
         timed = due.times
         if self.rules.ends.high == 0:  # else a window closes before the elements of that time
             timed = timed[~np.isin(timed, caused)]  # equal closes are one evaluation
@@ -163,31 +149,93 @@ class Schedule:
 
     def _by_time(self, progress: Progress) -> tuple[DueInstants, Progress]:
         """Return the moments at which windows close, or as often as the query says."""
-        first, last = progress.first, progress.last
-        grids = [self.rules.instants] if self.rules.instants else self._closes()
-        if not self.rules.by_time or first is None or last is None or not grids:
+        timed = self._timed(progress)
+        if timed is None:
             return DueInstants(np.empty(0, np.int64)), progress
-        reported = progress.reported
-        start = first if reported is None else max(first, reported + 1)
-        live = self.reached.live and not self.reached.ended
-        until = self.limit if live else min(self.limit, last)
-        found = self._due(grids, start, until)
+        found = self._due(*timed)
         if found.times.size == 0:
             return found, progress
         return found, replace(progress, reported=int(found.times[-1]))
+
+    def _timed(self, progress: Progress) -> tuple[Sequence[Grid], int, int] | None:
+        """The grids whose instants are due, from one time to another; None if there are none."""
+        first, last = progress.first, progress.last
+        grids = self.grids
+        if not self.rules.by_time or first is None or last is None or not grids:
+            return None
+        reported = progress.reported
+        start = first if reported is None else max(first, reported + 1)
+        live = self.reached.live and not self.reached.ended
+        return grids, start, self.limit if live else min(self.limit, last)
 
     def _due(self, grids: Sequence[Grid], start: int, until: int) -> DueInstants:
         """Find the instants of some grids from one time to another."""
         if are_few(grids, start, until):
             return DueInstants(np.unique(np.concatenate([g.between(start, until) for g in grids])))
-        occupied = self._occupied(grids)
-        _check_number(number_of(grids, occupied, start, until), start, until)
-        return due_instants(grids, occupied, start, until)
+        return due_instants(grids, self._contents(grids, start, until), start, until)
 
-    def _occupied(self, grids: Sequence[Grid]) -> Occupied:
-        """Find the times at which a window may hold an element, and some more."""
+    # -- slices ----------------------------------------------------------------------------
+
+    def first_of_due(self, most: int) -> tuple[int, int | None]:
+        """Bound the instants that time makes due.
+
+        Args:
+            most: how many of them are allowed; of those that are equal on several grids, each.
+
+        Returns:
+            How many there are up to the bound, and the bound, which is None if these are all.
+        """
+        if not self.rules.by_time:
+            return 0, None
+        progress = self._with_causes(self.progress)
+        timed = self._timed(progress)
+        if timed is None:
+            return 0, None
+        grids, start, until = timed
+        if are_few(grids, start, until):
+            contents = Contents(Intervals.of(np.array([start]), np.array([until])))
+        else:
+            contents = self._contents(grids, start, until)
+        return first_of_due(grids, contents, start, until, most)
+
+    def _with_causes(self, progress: Progress) -> Progress:
+        """Take note of the instants that elements cause, and of those that take their closes."""
+        if not reports_arrivals(self.plan):
+            return self._with_count_closes(progress)
+        caused, _, progress = self._by_elements(progress)
+        return self._between_causes(caused, progress)
+
+    def _between_causes(self, caused: Times, progress: Progress) -> Progress:
+        """Take note of the closes on a grid between the closes of count windows.
+
+        A `[)` window that closes at the time of the first of them closed before it.
+        """
+        if not caused.size or not self.rules.by_time:
+            return progress
+        return progress.holds(int(caused[0]) - self.rules.ends.high, int(caused[-1]))
+
+    def up_to(self, moment: int) -> Schedule:
+        """The same step, if it ended with the instants up to a moment: a lower watermark.
+
+        Which instants are the first and the last may follow from elements that are after it.
+        """
+        live = self.reached.live and not self.reached.ended
+        reached = Reached(self.rules.watermark_of(moment), live=live)
+        known = self._with_causes(self.progress) if self.rules.by_time else self.progress
+        progress = replace(self.progress, first=known.first, last=known.last)
+        return Schedule(self.plan, progress, self.logs, reached)
+
+    def _contents(self, grids: Sequence[Grid], start: int, until: int) -> Contents:
+        """Find when windows hold something, and when that changes."""
         slides = [window.slide or 0 for window in self.plan.windows]
         margin = sum(grid.step for grid in grids) + max(slides) + 2
+        occupied = self._occupied(margin)
+        if self.plan.looks_at_time or not may_be_constant(grids, start, until):
+            return Contents(occupied)
+        return Contents(occupied, self._changing(margin))
+
+    def _occupied(self, margin: int) -> Intervals:
+        """Find the times at which a window may hold an element, and some more."""
         starts, ends = [], []
         for window in self.plan.windows:
             log = self._log(window)
@@ -201,7 +249,27 @@ class Schedule:
                     ends.append(np.full(len(log), FOREVER))
                 case frame:
                     assert_never(frame)
-        return Occupied.of(np.concatenate(starts), np.concatenate(ends))
+        return Intervals.of(np.concatenate(starts), np.concatenate(ends))
+
+    def _changing(self, margin: int) -> Intervals:
+        """Find the times at which an element may enter or leave a window, and some more."""
+        moments = []
+        for window in self.plan.windows:
+            log = self._log(window)
+            # What came late enters with the watermark at which it came.
+            closed = self.rules.ends_of(window).closed_by(
+                log.highs - self.plan.delay(window.stream)
+            )
+            moments += [log.times, np.maximum(log.times, closed)]
+            if isinstance(window.frame, TimeWindow):
+                moments.append(log.times + window.frame.width)
+        every = np.concatenate(moments)
+        return Intervals.of(every - margin, every + margin)
+
+    @property
+    def grids(self) -> Sequence[Grid]:
+        """What the instants lie on that time makes due."""
+        return [self.rules.instants] if self.rules.instants else self._closes()
 
     @property
     def on_grid(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from headrace.kernel.alike import alike
 from headrace.kernel.answer import active_data
 from headrace.kernel.columns import FIRST, INSTANT, LAST
 from headrace.kernel.contents import Held
+from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.element_release import Reached
 from headrace.kernel.emission import Answers, changes, changing, emitted
 from headrace.kernel.evaluation import (
@@ -34,7 +35,7 @@ from headrace.kernel.incremental import Logs, Matched
 from headrace.kernel.instants import Instants, Span
 from headrace.kernel.lasting import names_of
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.members import MEMBER, put_back, told_apart
+from headrace.kernel.members import MEMBER, put_back, table_of, told_apart
 from headrace.kernel.order import is_ordered
 from headrace.kernel.overload import Pace, Turn
 from headrace.kernel.previous import Previous
@@ -45,7 +46,7 @@ from headrace.kernel.schedule import Schedule
 from headrace.kernel.strategy import Matching
 from headrace.kernel.table import Table
 from headrace.planning.plan import Plan
-from headrace.planning.sharing import Lifted, lifted
+from headrace.planning.sharing import Lifted, lifted, parameters_of
 
 T = TypeVar("T")
 
@@ -62,6 +63,7 @@ class Standing:
         self.matching = Matching(plan)
         self.last = Previous()
         self.failure: str | None = None
+        self.until: int | None = None
         self.remote = Remote(plan.contracts, plan.name) if plan.contracts else None
         self._pending: list[tuple[int, Elements]] = []
 
@@ -103,6 +105,21 @@ class Standing:
     def answered(self) -> Iterator[tuple[Plan, pl.DataFrame | None]]:
         """Each query that is evaluated as this one, with what its next answer is compared with."""
         yield self.plan, self.previous
+
+    def ids(self, dictionary: Dictionary) -> list[pl.Series]:
+        """Collect the ids of the terms that the query remembers."""
+        used = list(self.matching.ids())
+        parameters = parameters_of(self.plan)
+        if parameters is not None:
+            terms = table_of(parameters, dictionary)
+            used += [terms.frame[name] for name in terms.names]
+        if self.remote is not None:
+            used += self.remote.ids()
+        previous = self.previous
+        if previous is not None:
+            names = [name for name in previous.columns if name.startswith("?")]
+            used += [previous[name].drop_nulls() for name in names]
+        return used
 
     # -- what comes in ---------------------------------------------------------------------
 
@@ -147,10 +164,14 @@ class Standing:
     # -- what is due -----------------------------------------------------------------------
 
     def schedule(self, logs: Sequence[Elements], reached: Reached) -> Schedule | None:
-        """What can be said of its instants now; nothing while its origin is not known."""
+        """What can be said of its instants now; nothing while its origin is not known.
+
+        While it works on a slice of what is due, that is all there is.
+        """
         if self.progress.origin is None:
             return None
-        return Schedule(self.plan, self.progress, logs, reached)
+        schedule = Schedule(self.plan, self.progress, logs, reached)
+        return schedule if self.until is None else schedule.up_to(self.until)
 
     def with_content(
         self, instants: Instants, logs: Sequence[tuple[StreamLog, Elements]]
@@ -318,6 +339,18 @@ class Standing:
     def _shown(self, instants: Instants) -> tuple[tuple[str, Span], ...]:
         pairs = zip(self.plan.windows, instants.spans, strict=True)
         return tuple((window.name.value, span) for window, span in pairs)
+
+
+class Elsewhere(Protocol):
+    """Where some queries are evaluated, if not here."""
+
+    def takes(self, plan: Plan) -> bool:
+        """Whether a query is evaluated there."""
+
+    def answers(
+        self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
+    ) -> Sequence[Answered]:
+        """The answers of queries at some instants; the dictionary learns their terms."""
 
 
 def _changed(moving: Table, number: int, emit: Emit) -> tuple[Times, Table]:

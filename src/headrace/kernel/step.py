@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -13,17 +12,14 @@ from headrace.algebra.walk import constants
 from headrace.errors import LimitError
 from headrace.functions.value_failures import ValueFailure
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
-from headrace.kernel.derived import arrivals_of
-from headrace.kernel.dictionary import Dictionary
+from headrace.kernel.derived import Unread, arrivals_of, stop_floods
 from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
-from headrace.kernel.evaluation import Answered, Around
+from headrace.kernel.evaluation import Around
 from headrace.kernel.gathering import gathered, singles, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
-from headrace.kernel.instants import Instants
 from headrace.kernel.log import Elements, StreamLog
-from headrace.kernel.members import table_of
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
 from headrace.kernel.rejoining import rejoined
@@ -31,7 +27,9 @@ from headrace.kernel.remembered import forget_tables
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
-from headrace.kernel.standing import Standing, completed
+from headrace.kernel.slices import slice_end
+from headrace.kernel.standing import Elsewhere, Standing, completed
+from headrace.kernel.step_results import Placed, Results, unite_results
 from headrace.metering import MEMORY, metered
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Parameters, Shape, parameters_of
@@ -63,43 +61,6 @@ class Arrivals:
     elements: Elements | None = None
 
 
-Placed = tuple[int, int]
-"""The number of elements that a query has seen, and of those between its windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What a step gives.
-
-    Attributes:
-        reports: of each query that had something due.
-        late: the statements of the elements that missed a window, by stream; of those, the ones
-            that were not dropped.
-        late_positions: which elements these are.
-        failed: the queries that have stopped, and why.
-        placed: how many elements each query has seen, and how many of them lie between its windows,
-            by its name; queries that are evaluated as one have one entry, by the name of the first.
-    """
-
-    reports: tuple[Report, ...]
-    late: Mapping[Iri, pl.DataFrame]
-    failed: Mapping[str, str]
-    late_positions: Mapping[Iri, Times] = field(default_factory=dict)
-    placed: Mapping[str, Placed] = field(default_factory=dict)
-
-
-class Elsewhere(Protocol):
-    """Where some queries are evaluated, if not here."""
-
-    def takes(self, plan: Plan) -> bool:
-        """Whether a query is evaluated there."""
-
-    def answers(
-        self, asked: Sequence[tuple[Standing, Instants]], dictionary: Dictionary
-    ) -> Sequence[Answered]:
-        """The answers of queries at some instants; the dictionary learns their terms."""
-
-
 class Kernel:
     """Continuous queries at work over the streams of a deployment."""
 
@@ -119,7 +80,7 @@ class Kernel:
         self.position = -1
         self._kept_terms = _FORGET_FROM
         self._steps = 0
-        self._turns: dict[Standing, Turn] = {}
+        self._due_times: dict[Standing, Times] = {}
         self._order = StepOrder()
         self._changed = False
         self._apart = False
@@ -127,6 +88,11 @@ class Kernel:
         self._most: dict[Shape, int] = {}
         self._known_late: dict[Iri, Times] = {}
         self._placed: dict[str, Placed] = {}
+        self._partial_streams: set[Iri] = set()
+        self.is_behind = False
+        self._unread = Unread()
+        self._begun: dict[Standing, tuple[Schedule | None, int | None]] = {}
+        self._end: int | None = None
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -137,6 +103,7 @@ class Kernel:
 
     def remove(self, name: str) -> None:
         """Let a query go, and forget what only it needs."""
+        self._unread.remove(name)
         self.queries = without(self.queries, name)
         self._order.remove(name)
         self.around.failures.remove(name)
@@ -205,7 +172,28 @@ class Kernel:
         What no query needs any more stays until :meth:`forget` is called, because somebody waits
         for the results.
         """
-        return self._stepped(batch, ended=False)
+        return unite_results(list(self.slices(batch)))
+
+    def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
+        """With the last of the input, evaluate every instant whose windows hold an element."""
+        return unite_results(list(self.slices(batch or {}, ended=True)))
+
+    def slices(self, batch: Mapping[Iri, Arrivals], *, ended: bool = False) -> Iterator[Results]:
+        """Do the same, a bounded number of instants at a time.
+
+        Between two of them, :meth:`forget` may be called. If the iterator is left early, the next
+        step evaluates the rest.
+
+        Args:
+            batch: what has come in.
+            ended: whether it is the last of the input.
+        """
+        for query in self.queries:
+            if query.remote is not None:
+                query.remote.changes = []
+        yield self._stepped(batch, ended)
+        while self.is_behind:
+            yield self._stepped({}, ended)
 
     def keep_pace(self, took: int | None) -> None:
         """Decide after a step in a live run how many instants are evaluated in the next one.
@@ -213,26 +201,25 @@ class Kernel:
         Args:
             took: how many microseconds the batch has taken; none if that is not known.
         """
-        for query, turn in self._turns.items():
-            query.pace = query.pace.after(turn.instants.times, took, query.plan.semantics)
-        self._turns = {}
-
-    def finish(self, batch: Mapping[Iri, Arrivals] | None = None) -> Results:
-        """With the last of the input, evaluate every instant whose windows hold an element."""
-        return self._stepped(batch or {}, ended=True)
+        for query, due in self._due_times.items():
+            query.pace = query.pace.after(due, took, query.plan.semantics)
+        self._due_times = {}
 
     def _stepped(self, batch: Mapping[Iri, Arrivals], ended: bool) -> Results:
+        """Evaluate a slice of what is due."""
         self._arrange()
         stopped = self._stop_largest()
+        self.is_behind, self._partial_streams = False, set()
         for query in self.queries:
-            if query.remote is not None:
-                query.remote.changes = []
+            if query not in self._unread:
+                query.until = None
         late: dict[Iri, list[Times]] = {}
         self._placed = {}
         first = self.position + 1
         new = {stream: self._append(stream, arrivals, first) for stream, arrivals in batch.items()}
         reports: list[Report] = []
         failed = stopped
+        self._begin_slice(new, ended, late)
         ahead = self._ahead(new, ended, late)
         at_work: list[Standing] = []
         for query in self.queries:
@@ -244,14 +231,20 @@ class Kernel:
             if query in ahead:
                 told = ahead[query]
             else:
-                self._tell(query, new, ended, late)
-                told, parts = self._evaluated(query, ended)
+                if query not in self._begun:
+                    self._tell(query, new, ended, late)
+                told = ()
+                if query not in self._unread:
+                    told, parts = self._evaluated(query, ended)
+            if query.plan.stream in self.logs:
+                told = stop_floods(query, told)
             reports += told
             at_work += parts
             if query.name in self._placed:
                 self._placed |= {part.name: self._placed[query.name] for part in parts}
             failed |= {each.plan.name: each.failure for each in parts if each.failure is not None}
             self._derive(query, told, new, ended)
+        self._begun = {}
         self.queries = self._order.sorted(at_work)
         positions = {stream: self._newly_late(stream, found) for stream, found in late.items()}
         missed = {
@@ -260,6 +253,50 @@ class Kernel:
         }
         in_order = tuple(sorted(reports, key=self._order.of_report))
         return Results(in_order, missed, failed, positions, self._placed)
+
+    def _has_ended(self, query: Standing, ended: bool) -> bool:
+        """Test whether the input of a query is complete."""
+        return ended and self._partial_streams.isdisjoint(query.plan.streams)
+
+    def _begin_slice(
+        self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]
+    ) -> None:
+        """Find the end of a slice, which is the same moment for all queries.
+
+        So results are in the order of time from slice to slice. Those that read what others make
+        wait for them.
+        """
+        made = {query.plan.stream for query in self.queries}
+        self._begun = {}
+        for query in self.queries:
+            if query.failure is None and made.isdisjoint(query.plan.streams):
+                self._tell(query, new, ended, late)
+                self._begun[query] = self._find_slice(query, ended)
+        ends = [end for _, end in self._begun.values() if end is not None]
+        self._end = min(ends, default=None)
+
+    def _find_slice(self, query: Standing, ended: bool) -> tuple[Schedule | None, int | None]:
+        """Make the schedule of all that is due, and find the end of its first slice, if it has one.
+
+        There is no schedule while the origin of a query is not known.
+        """
+        whole = None if query in self._unread else self._schedule(query, ended)
+        if whole is None:
+            return None, None
+        return whole, slice_end(query.plan, self._logs_of(query), whole)
+
+    def _slice_schedule(self, query: Standing, ended: bool) -> Schedule | None:
+        """Make the schedule of a slice of what is due; None while its origin is not known."""
+        query.until = None
+        whole, end = self._begun.get(query) or self._find_slice(query, ended)
+        if whole is None:
+            return None
+        if self._end is not None and not whole.by_arrival and whole.limit > self._end:
+            end = self._end if end is None else min(end, self._end)
+        if end is None:
+            return whole
+        query.until, self.is_behind = end, True
+        return self._schedule(query, ended)
 
     def _stop_largest(self) -> dict[str, str]:
         """Stop the query with the largest windows if the process uses too much memory.
@@ -315,8 +352,9 @@ class Kernel:
 
         A group in which something fails is taken apart: only who fails alone stops.
         """
-        schedule = self._schedule(query, ended)
-        turn = None if schedule is None else self._due(query, schedule)
+        ended = self._has_ended(query, ended)
+        schedule = self._slice_schedule(query, ended)
+        turn = None if schedule is None else self._due(query, schedule, ended)
         logs = self._logs_of(query)
         if schedule is None:
             return (), [query]
@@ -329,8 +367,8 @@ class Kernel:
         def tell(some: Standing) -> None:
             with metered(self.around.meter()):
                 told.extend(some.told(due, logs, self.around, schedule))
-            if query in self._turns:
-                self._turns[some] = due
+            if query in self._due_times:
+                self._due_times[some] = self._due_times[query]
 
         tell(query)
         if not isinstance(query, Group) or query.failure is None:
@@ -381,6 +419,7 @@ class Kernel:
                     elements = elements.where(elements.positions > query.since)
                 query.saw(number, elements)
                 offered += len(elements)
+        ended = self._has_ended(query, ended)
         for number, elements, flags in query.settle(self._watermark(query), ended):
             outside += query.outside(number, elements)
             if flags.any():
@@ -398,9 +437,10 @@ class Kernel:
         for query in self.queries:
             alone = query.failure is None and not isinstance(query, Group)
             if alone and self.elsewhere.takes(query.plan):
-                self._tell(query, new, ended, late)
-                schedule = self._schedule(query, ended)
-                due[query] = None if schedule is None else self._due(query, schedule)
+                if query not in self._begun:
+                    self._tell(query, new, ended, late)
+                schedule = self._slice_schedule(query, ended)
+                due[query] = None if schedule is None else self._due(query, schedule, ended)
         turns = {query: turn for query, turn in due.items() if turn is not None}
         asked = [(query, turn.evaluated) for query, turn in turns.items()]
         found: dict[Standing, Sequence[Report]] = dict.fromkeys(due, ())
@@ -417,17 +457,18 @@ class Kernel:
         watermark, slowest = self._reach(query)
         return query.schedule(elements, Reached(watermark, ended, self.live, slowest))
 
-    def _due(self, query: Standing, schedule: Schedule) -> Turn | None:
+    def _due(self, query: Standing, schedule: Schedule, ended: bool) -> Turn | None:
         """The instants of a query that are due now; none if there are none."""
         instants, query.progress = schedule.due()
         if len(instants):
             instants = query.with_content(instants, self._logs_of(query))
         if len(instants) == 0:
             return None
-        if not self.live or schedule.reached.ended:
+        if not self.live or ended:
             return Turn(instants)
-        turn = self._turns[query] = Turn(instants, query.pace.chosen(len(instants)))
-        return turn
+        known = self._due_times.get(query, instants.times[:0])
+        self._due_times[query] = np.union1d(known, instants.times[[0, -1]])
+        return Turn(instants, query.pace.chosen(len(instants)))
 
     def _logs_of(self, query: Standing) -> list[tuple[StreamLog, Elements]]:
         found = []
@@ -464,14 +505,24 @@ class Kernel:
         if stream is None or stream not in self.logs:
             return
         statements = ARRIVALS.to_frame()
-        for report in told:
+        schedule = self._schedule(query, ended=False)
+        report = self._unread.next_part(query, told, () if schedule is None else schedule.grids)
+        is_whole = query not in self._unread and query.until is None
+        self.is_behind |= query in self._unread
+        if report is not None:
             first, high = self.position + 1, self.logs[stream].high
             statements = arrivals_of(query.plan, report, self.around.dictionary, first, high)
+        if not is_whole or not self._partial_streams.isdisjoint(query.plan.streams):
+            self._partial_streams.add(stream)
+            ended = False
         elements = None
         if self.around.tables is not None:
             tables, dictionary = self.around.tables, self.around.dictionary
             statements, elements = with_entailed(statements, tables, dictionary)
-        reached = self._reached(query, ended)
+        if query in self._unread and report is not None:
+            reached: int | None = int(report.times[-1]) + 1
+        else:
+            reached = self._reached(query, ended)
         if reached is None and statements.is_empty():
             return
         new[stream] = self._append(stream, Arrivals(statements, reached, elements))
@@ -532,14 +583,5 @@ class Kernel:
             frames.append(self.around.static.frame)
         used = [frame[name].drop_nulls() for frame in frames for name in STATEMENT]
         for query in self.queries:
-            used += query.matching.ids()
-            parameters = parameters_of(query.plan)
-            if parameters is not None:
-                terms = table_of(parameters, dictionary)
-                used += [terms.frame[name] for name in terms.names]
-            if query.remote is not None:
-                used += query.remote.ids()
-            if query.previous is not None:
-                names = [name for name in query.previous.columns if name.startswith("?")]
-                used += [query.previous[name].drop_nulls() for name in names]
+            used += query.ids(dictionary)
         return [series.rename(ID) for series in used]

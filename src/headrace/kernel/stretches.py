@@ -1,15 +1,16 @@
-"""Instants of a grid in closed form where no window holds an element.
+"""Instants of a grid in closed form where windows hold the same.
 
-A jump of event time, or of a clock, makes the instants of years due at once. Those at which a
-window holds something are evaluated one by one. Of a long stretch of others the first and the
-last are evaluated, and the last stands for those between them.
+A jump of event time, or of a clock, makes the instants of years due at once. Those at which what a
+window holds may change are evaluated one by one. Of a long stretch of others the first and the last
+are evaluated, and the last stands for those between them. A stretch with elements in its windows,
+which has answers at each instant, has to be much longer for that than an empty one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import lcm
+from math import gcd
 
 import numpy as np
 
@@ -17,14 +18,16 @@ from headrace.kernel.grid import Grid, Times
 from headrace.kernel.instants import Stretch
 
 FEW = 10_000
-"""So many empty instants of a stretch are evaluated one by one."""
-_MOST_COUNTED = 1_000_000
-"""The instants of several grids are counted by a common period of so many."""
+"""So many instants at which windows are empty are evaluated one by one."""
+MANY = 1_000_000
+"""So many instants at which windows hold the same elements are evaluated one by one."""
+_MOST_COUNTED = 100_000
+"""The instants of several grids are counted by so many grids that some of them have in common."""
 
 
 @dataclass(frozen=True, slots=True)
-class Occupied:
-    """The times at which windows may hold an element, as disjoint intervals in order.
+class Intervals:
+    """Times as disjoint intervals in order.
 
     Attributes:
         starts: the first time of each.
@@ -35,10 +38,10 @@ class Occupied:
     ends: Times
 
     @classmethod
-    def of(cls, starts: Times, ends: Times) -> Occupied:
+    def of(cls, starts: Times, ends: Times) -> Intervals:
         """Unite intervals that overlap.
 
-        >>> found = Occupied.of(np.array([5, 1, 20]), np.array([9, 6, 30]))
+        >>> found = Intervals.of(np.array([5, 1, 20]), np.array([9, 6, 30]))
         >>> found.starts.tolist(), found.ends.tolist()
         ([1, 20], [9, 30])
         """
@@ -49,13 +52,12 @@ class Occupied:
         return cls(starts[begins], ends[last] if starts.size else ends)
 
     def within(self, first: int, last: int) -> Iterator[tuple[int, int, bool]]:
-        """Divide an interval into parts, each with whether it is occupied."""
+        """Divide an interval into parts, each with whether it is one of these."""
         place = first
-        for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
-            if end < place:
-                continue
-            if start > last:
-                break
+        begin = int(np.searchsorted(self.ends, first))
+        stop = int(np.searchsorted(self.starts, last, side="right"))
+        inside = self.starts[begin:stop].tolist(), self.ends[begin:stop].tolist()
+        for start, end in zip(*inside, strict=True):
             if start > place:
                 yield place, start - 1, False
                 place = start
@@ -66,6 +68,36 @@ class Occupied:
 
 
 @dataclass(frozen=True, slots=True)
+class Contents:
+    """When windows hold something.
+
+    Attributes:
+        occupied: the times at which they may hold an element.
+        changing: those at which what they hold may change; none if each instant of a window with
+            elements has to be evaluated.
+    """
+
+    occupied: Intervals
+    changing: Intervals | None = None
+
+    def parts(self, first: int, last: int) -> Iterator[tuple[int, int, int | None]]:
+        """Divide an interval where what windows hold changes.
+
+        Returns:
+            The first and the last moment of each part, and how many instants of it are evaluated
+            one by one; none if all of them are.
+        """
+        for start, end, is_occupied in self.occupied.within(first, last):
+            if not is_occupied:
+                yield start, end, FEW
+            elif self.changing is None:
+                yield start, end, None
+            else:
+                for begin, stop, changes in self.changing.within(start, end):
+                    yield begin, stop, None if changes else MANY
+
+
+@dataclass(frozen=True, slots=True)
 class DueInstants:
     """The times at which a query is evaluated, and the stretches that some of them stand for."""
 
@@ -73,18 +105,18 @@ class DueInstants:
     stretches: tuple[Stretch, ...] = ()
 
 
-def due_instants(grids: Sequence[Grid], occupied: Occupied, first: int, last: int) -> DueInstants:
-    """Find the instants of some grids, with one in place of many where windows are empty.
+def due_instants(grids: Sequence[Grid], contents: Contents, first: int, last: int) -> DueInstants:
+    """Find the instants of some grids, with one in place of many where windows hold the same.
 
-    >>> occupied = Occupied.of(np.array([0]), np.array([3]))
-    >>> found = due_instants([Grid(1)], occupied, 0, 10**15)
+    >>> contents = Contents(Intervals.of(np.array([0]), np.array([3])))
+    >>> found = due_instants([Grid(1)], contents, 0, 10**15)
     >>> found.times.tolist(), found.stretches  # doctest: +ELLIPSIS
     ([0, 1, 2, 3, 4, 1000000000000000], (Stretch(since=5, last=1000000000000000, ...),))
     """
     times: list[Times] = []
     stretches: list[Stretch] = []
-    for start, end, is_occupied in occupied.within(first, last):
-        stretch = None if is_occupied else _stretch(grids, start, end)
+    for start, end, most in contents.parts(first, last):
+        stretch = None if most is None else _stretch(grids, start, end, most)
         if stretch is None:
             times += [grid.between(start, end) for grid in grids]
         else:
@@ -100,18 +132,57 @@ def are_few(grids: Sequence[Grid], first: int, last: int) -> bool:
     return _number(grids, first, last) <= FEW
 
 
-def number_of(grids: Sequence[Grid], occupied: Occupied, first: int, last: int) -> int:
-    """Count the instants at which a query is evaluated, each grid for itself."""
+def may_be_constant(grids: Sequence[Grid], first: int, last: int) -> bool:
+    """Whether so many instants are due that windows may hold the same elements at many of them."""
+    return _number(grids, first, last) > MANY
+
+
+def first_of_due(
+    grids: Sequence[Grid], contents: Contents, first: int, last: int, most: int
+) -> tuple[int, int | None]:
+    """Find the end of so many instants, each grid for itself, and those of a stretch as two.
+
+    >>> contents = Contents(Intervals.of(np.array([0, 9 * 10**14]), np.array([3, 10**15])))
+    >>> first_of_due([Grid(1)], contents, 0, 10**15, 100)
+    (100, 900000000000093)
+    >>> first_of_due([Grid(1)], contents, 0, 8 * 10**14, 100)
+    (6, None)
+
+    Returns:
+        How many there are up to the end, and the end, which is None if there are no more.
+    """
     number = 0
-    for start, end, is_occupied in occupied.within(first, last):
+    for start, end, few in contents.parts(first, last):
+        if few is not None and _stretch(grids, start, end, few) is not None:
+            number += 2
+            if number >= most and end < last:
+                return number, end
+            continue
         every = _number(grids, start, end)
-        number += every if is_occupied or _stretch(grids, start, end) is None else 2
-    return number
+        if number + every > most:
+            return _cut(grids, start, end, number, most)
+        number += every
+    return number, None
 
 
-def _stretch(grids: Sequence[Grid], start: int, end: int) -> Stretch | None:
+def _cut(
+    grids: Sequence[Grid], start: int, end: int, number: int, most: int
+) -> tuple[int, int | None]:
+    """Find where an interval has the rest of so many instants; at least one time has."""
+    low = min(grid.from_(start) for grid in grids)
+    high = end
+    while low < high:
+        middle = (low + high + 1) // 2
+        if number + _number(grids, start, middle) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return number + _number(grids, start, low), low
+
+
+def _stretch(grids: Sequence[Grid], start: int, end: int, few: int) -> Stretch | None:
     """The instants after the first one of an interval, if there are many."""
-    if are_few(grids, start, end):
+    if _number(grids, start, end) <= few:
         return None
     first = min(grid.from_(start) for grid in grids)
     since = min(grid.from_(first + 1) for grid in grids)
@@ -125,16 +196,42 @@ def _number(grids: Sequence[Grid], first: int, last: int) -> int:
 
 
 def _distinct(grids: Sequence[Grid], first: int, last: int) -> int | None:
-    """Count the instants of some grids, those of several once; None if that takes too long."""
+    """Count the instants of some grids, those of several once; None if that takes too long.
+
+    An instant of several grids is counted for each of them, less once for each two of them, and so
+    on: what two grids have in common is a grid.
+    """
     if len(grids) == 1:
         return _number(grids, first, last)
-    period = lcm(*(grid.step for grid in grids))
-    if _number(grids, 0, period) > _MOST_COUNTED:
+    common: dict[tuple[int, int], int] = {}
+    for grid in grids:
+        added = {(grid.step, grid.origin % grid.step): 1}
+        for line, times in common.items():
+            both = _in_common(line, (grid.step, grid.origin))
+            if both is not None and _members(both, first, last):
+                added[both] = added.get(both, 0) - times
+        for line, times in added.items():
+            common[line] = common.get(line, 0) + times
+        if len(common) > _MOST_COUNTED:
+            return None
+    return sum(times * _members(line, first, last) for line, times in common.items())
+
+
+def _in_common(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
+    """The step and the least moment from 0 on of what two grids have in common.
+
+    >>> _in_common((4, 1), (6, 3)), _in_common((4, 1), (6, 2))
+    ((12, 9), None)
+    """
+    (step, start), (width, begin) = one, other
+    shared = gcd(step, width)
+    if (begin - start) % shared:
         return None
+    turns = (begin - start) // shared * pow(step // shared, -1, width // shared)
+    whole = step // shared * width
+    return whole, (start + step * (turns % (width // shared))) % whole
 
-    def counted(start: int, end: int) -> int:
-        return int(np.unique(np.concatenate([grid.between(start, end) for grid in grids])).size)
 
-    periods, rest = divmod(last + 1 - first, period)
-    whole = periods * counted(first, first + period - 1) if periods else 0
-    return whole + (counted(last + 1 - rest, last) if rest else 0)
+def _members(line: tuple[int, int], first: int, last: int) -> int:
+    step, start = line
+    return (last - start) // step - (first - 1 - start) // step

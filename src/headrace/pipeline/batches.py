@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
@@ -17,8 +18,10 @@ from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
 from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
 from headrace.kernel.remote import Contracted
+from headrace.kernel.reports import Report, SlicedReports
 from headrace.kernel.routes import changes_of
-from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step_results import Results
 from headrace.pipeline.changes import changes
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
@@ -29,7 +32,6 @@ from headrace.pipeline.intake import (
     batch_of,
     follow_time_jumps,
     late_rows,
-    step_kernel,
     taken_in,
     united,
 )
@@ -37,6 +39,7 @@ from headrace.pipeline.manifest import (
     NOTHING,
     File,
     Manifest,
+    QueryState,
     StreamState,
     commit,
     latest,
@@ -65,6 +68,23 @@ from headrace.sinks.base import NoteSink, Sink
 _MOST_PANES: Final = 25
 """With more open panes than these, a stream's windows are written to one file instead."""
 Tell = Callable[[Manifest, Told], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    """What a step of the kernel gives.
+
+    Attributes:
+        reports: those of its last slice.
+        late: which elements were late, by stream.
+        queries: how far each query has come.
+        slices: the files of the slices before.
+    """
+
+    reports: Sequence[Report]
+    late: Mapping[str, Sequence[int]]
+    queries: Mapping[str, QueryState]
+    slices: tuple[File, ...]
 
 
 class Batches:
@@ -210,9 +230,8 @@ class Batches:
         self._parts(kernel, version, last.panes, last.snapshots)
         ended = replace(last, offsets=None, memory=None, final=True)
         self._watch.start()
-        with self._watch.stage("kernel"):
-            results = kernel.finish()
-        manifest, told = self._after(ended, kernel, results, REJECTED.to_frame())
+        evaluated = self._evaluated(kernel, kernel.slices({}, ended=True), last.queries)
+        manifest, told = self._after(ended, kernel, evaluated, REJECTED.to_frame())
         manifest = replace(manifest, panes=(), snapshots={})
         self._commit(manifest)
         self._publish(manifest, told)
@@ -292,24 +311,44 @@ class Batches:
                 if whole is None or pane.stream in whole:
                     around.dictionary.learn(columns.terms)
             batch = batch_of(intake, base, whole)
-        with self._watch.stage("kernel"):
-            results = step_kernel(kernel, batch, intake, self.setup.gate)
-        kernel.keep_pace(self._watch.lap())
+        slices = kernel.slices({Iri(iri): each for iri, each in batch.items()})
+        evaluated = self._evaluated(kernel, slices, previous.queries)
         reach("stepped")
         manifest = Manifest(
             previous.batch + 1,
             offsets,
             pieces,
             streams=intake.streams,
-            queries=previous.queries,
             panes=panes,
             snapshots=previous.snapshots,
             static=version,
             schema=self.setup.schema,
         )
-        late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
-        manifest = replace(manifest, streams=follow_time_jumps(intake, late, self.setup.gate))
-        return self._after(manifest, kernel, results, intake.rejected)
+        jumped = follow_time_jumps(intake, evaluated.late, self.setup.gate)
+        manifest = replace(manifest, streams=jumped)
+        return self._after(manifest, kernel, evaluated, intake.rejected)
+
+    def _evaluated(
+        self, kernel: Kernel, slices: Iterator[Results], queries: Mapping[str, QueryState]
+    ) -> _Evaluated:
+        """Evaluate what is due, and write all slices of it but the last."""
+        late: dict[str, list[int]] = {}
+        files: list[File] = []
+        while True:
+            with self._watch.stage("kernel"):
+                results = next(slices)
+            if not kernel.is_behind:
+                kernel.keep_pace(self._watch.lap())
+            queries = update_query_states(queries, kernel, results)
+            for iri, found in results.late_positions.items():
+                late.setdefault(iri.value, []).extend(found.tolist())
+            if not kernel.is_behind:
+                return _Evaluated(results.reports, late, queries, tuple(files))
+            with self._watch.stage("commit"):
+                file = self._written(Told(results.reports))
+            reach("results-written")
+            files += [] if file is None else [file]
+            kernel.forget()
 
     def _check_order(self, previous: Manifest, panes: Sequence[Pane]) -> None:
         """Refuse to read a piece twice or never, whatever Spark says."""
@@ -321,17 +360,18 @@ class Batches:
             )
 
     def _after(
-        self, manifest: Manifest, kernel: Kernel, results: Results, rejected: pl.DataFrame
+        self, manifest: Manifest, kernel: Kernel, evaluated: _Evaluated, rejected: pl.DataFrame
     ) -> tuple[Manifest, Told]:
         """Make the manifest and the results after a step."""
-        late = {iri.value: found.tolist() for iri, found in results.late_positions.items()}
-        told = Told(results.reports, late_rows(late, manifest.panes, self._whole), rejected)
+        late = evaluated.late
+        told = Told(evaluated.reports, late_rows(late, manifest.panes, self._whole), rejected)
         self._contracted = kernel.contracted()
         manifest = replace(
             manifest,
             position=kernel.position,
             streams=count_late(manifest.streams, late),
-            queries=update_query_states(manifest.queries, kernel, results),
+            queries=evaluated.queries,
+            slices=evaluated.slices,
         )
         with self._watch.stage("commit"):
             manifest = replace(manifest, told=self._written(told))
@@ -340,7 +380,7 @@ class Batches:
                 manifest = self._remembered(manifest, kernel)
                 self._kernel = (manifest.label, kernel)
         reach("memory-written")
-        return manifest, told
+        return manifest, self._with_slices(manifest, told)
 
     def _parts(
         self,
@@ -376,9 +416,21 @@ class Batches:
         return File(name, write_told(self.layout.results / name, told))
 
     def _told(self, manifest: Manifest) -> Told:
-        if manifest.told is None:
-            return Told()
-        return read_told(self.layout.results / manifest.told.name, manifest.told.checksum)
+        told = Told() if manifest.told is None else self._read(manifest.told)
+        return self._with_slices(manifest, told)
+
+    def _with_slices(self, manifest: Manifest, told: Told) -> Told:
+        """Put the slices that were written before what is told last."""
+        if not manifest.slices:
+            return told
+        readers = [partial(self._reports, file) for file in manifest.slices]
+        return replace(told, reports=SlicedReports([*readers, lambda: told.reports]))
+
+    def _read(self, file: File) -> Told:
+        return read_told(self.layout.results / file.name, file.checksum)
+
+    def _reports(self, file: File) -> Sequence[Report]:
+        return self._read(file).reports
 
     # -- the kernel --------------------------------------------------------------------------
 

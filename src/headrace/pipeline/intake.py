@@ -17,14 +17,12 @@ from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
-from headrace.kernel.schedule import JumpError
-from headrace.kernel.step import Arrivals, Kernel, Results
+from headrace.kernel.step import Arrivals
 from headrace.kernel.stream_counters import Counters, counters_of
 from headrace.pipeline.manifest import StreamState
 from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals
 from headrace.pipeline.results import LATE, REJECTED
-from headrace.pipeline.time_jumps import find_line, follow_time_jump, name_elements
-from headrace.rdf.terms import Iri
+from headrace.pipeline.time_jumps import find_line, follow_time_jump
 
 _MOST_FILES: Final = 64
 """The line numbers of so many files are remembered, of each stream."""
@@ -189,22 +187,6 @@ def follow_time_jumps(
         )
         streams[pane.stream] = replace(state, jump=found)
     return streams
-
-
-def step_kernel(
-    kernel: Kernel, batch: Mapping[str, Arrivals], intake: Intake, gate: Callable[[str], Gate]
-) -> Results:
-    """Let a kernel take a step.
-
-    Raises:
-        DataError: time jumps too far; the elements that may have made it are named.
-    """
-    try:
-        return kernel.step({Iri(iri): each for iri, each in batch.items()})
-    except JumpError as error:
-        states = follow_time_jumps(intake, {}, gate)
-        jumps = {iri: each.jump for iri, each in states.items() if each.jump is not None}
-        raise name_elements(error, jumps) from None
 
 
 def _where(pane: Pane, times: pl.Series, places: Sequence[int], first_line: int, place: int) -> str:

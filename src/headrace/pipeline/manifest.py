@@ -163,6 +163,7 @@ class Manifest:
         derived: how far the streams have come that queries make.
         memory: what the kernel remembers besides, if anything.
         told: what the batch has to tell, if anything.
+        slices: what it has to tell before that, if it was evaluated in slices.
         marks: how far each sink had come before.
         static: which version of the static data was looked at.
         schema: what tells the schema that data were read under from others; none if empty.
@@ -180,6 +181,7 @@ class Manifest:
     derived: Mapping[str, int | None] = field(default_factory=dict)
     memory: File | None = None
     told: File | None = None
+    slices: tuple[File, ...] = ()
     marks: Mapping[str, Mark] = field(default_factory=dict)
     static: str | None = None
     schema: str = ""
@@ -239,6 +241,7 @@ def _manifest(parts: dict[str, Any]) -> Manifest:
     parts["panes"] = tuple(pane_from(each) for each in parts["panes"])
     for name in ("memory", "told"):
         parts[name] = None if parts[name] is None else File(**parts[name])
+    parts["slices"] = tuple(File(**each) for each in parts.get("slices", ()))
     return Manifest(**parts)
 
 
@@ -318,7 +321,8 @@ def sweep(layout: Layout, kept: Sequence[Manifest], *, at_work: bool = False) ->
     read = kept[-1].pieces if at_work else None
     _keep(layout.panes, lambda name: name in panes or (read is not None and is_ahead(name, read)))
     _keep(layout.memories, (memories | snapshots).__contains__)
-    _keep(layout.results, {each.told.name for each in kept if each.told}.__contains__)
+    results = {file.name for each in kept for file in (*each.slices, each.told) if file}
+    _keep(layout.results, results.__contains__)
     _keep(layout.manifests, {f"{each.label}.json" for each in kept}.__contains__)
 
 

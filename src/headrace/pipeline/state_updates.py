@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from headrace.kernel.step import Kernel, Results
+from headrace.kernel.step import Kernel
+from headrace.kernel.step_results import Results
 from headrace.pipeline.manifest import QueryState, StreamState
 
 

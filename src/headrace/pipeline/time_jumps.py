@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from headrace.algebra.reporting import DAY
 from headrace.diagnosis import FarTime
-from headrace.errors import DataError, listing
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.holding import Flags
-from headrace.kernel.schedule import JumpError
 from headrace.rdf.formats import Format
+from headrace.rdf.options import DEFAULT_OPTIONS, ReadOptions
 from headrace.rdf.times import iso_text, milliseconds
 
 _MOST_READ: Final = 64 << 20
@@ -124,7 +123,43 @@ def find_line(data: bytes, form: Format, time: int) -> int | None:
     return text.count(b"\n", 0, min(found) + 1) if found else None
 
 
-def name_elements(error: JumpError, jumps: Mapping[str, TimeJump]) -> DataError:
-    """Add to an error the elements that may have caused it."""
-    found = [f"{jump.where} of <{iri}>" for iri, jump in jumps.items()]
-    return DataError(f"{error}; look at {listing(found, 'and')}") if found else error
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where some bytes of a stream stand.
+
+    Attributes:
+        name: the file, or the stream if it is none.
+        file: which of the files of its stream it is.
+        byte: the first of them.
+        line: the line they begin at.
+        modified: when the file was written last.
+        options: how it is read.
+    """
+
+    name: str
+    file: int = 0
+    byte: int = 0
+    line: int = 1
+    modified: int | None = None
+    options: ReadOptions = DEFAULT_OPTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """The elements and heartbeats of a push: their positions, their times, and what they are of."""
+
+    positions: Times
+    times: Times
+    before: int | None
+    first: int
+    of: tuple[Place, bytes, Format] | None
+
+    def where(self, place: int) -> str:
+        """Describe the place of an element by its number."""
+        if self.of is None:
+            return f"message {self.first + place:,}"
+        at, data, form = self.of
+        line = find_line(data, form, int(self.times[place]))
+        if line is not None:
+            return f"{at.name}, line {line + at.line - 1:,}"
+        return at.name if len(self.times) == 1 else f"{at.name}, element {place + 1:,}"

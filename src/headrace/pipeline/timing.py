@@ -4,9 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic_ns
 from typing import Final
 
 _MICROSECONDS: Final = 1_000_000
+
+
+def passing_time(clock: Callable[[], int], wall: Callable[[], int]) -> Callable[[], int]:
+    """Return a clock for durations, in microseconds, which never goes back.
+
+    A clock that a program advances is followed; that of the machine may be set in either direction,
+    so that durations are not measured by it.
+
+    Args:
+        clock: the clock of a run.
+        wall: the clock of the machine.
+    """
+    return (lambda: monotonic_ns() // 1000) if clock is wall else rising_clock(clock)
+
+
+def rising_clock(clock: Callable[[], int]) -> Callable[[], int]:
+    """Return a clock that stands still while another one is behind what it has said before.
+
+    >>> times = iter([5, 9, 2, 8, 10])
+    >>> clock = rising_clock(lambda: next(times))
+    >>> [clock() for _ in range(5)]
+    [5, 9, 9, 9, 10]
+    """
+    latest: int | None = None
+
+    def now() -> int:
+        nonlocal latest
+        said = clock()
+        latest = said if latest is None else max(latest, said)
+        return latest
+
+    return now
 
 
 class Stopwatch:

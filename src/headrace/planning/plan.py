@@ -32,6 +32,8 @@ from headrace.algebra.windows import (
     WindowDeclaration,
 )
 from headrace.errors import SettingError, Source, UnsupportedError
+from headrace.functions.dependence import uses_time
+from headrace.functions.evaluate import is_volatile
 from headrace.planning.apart import to_be_evaluated
 from headrace.planning.consuming import Consuming, consuming_of
 from headrace.planning.contracts import Contract, contracts_of
@@ -110,6 +112,12 @@ class Plan:
     def asks_services(self) -> bool:
         """Whether an evaluation asks a remote endpoint."""
         return any(isinstance(each, Service) for each in everywhere(self.query.pattern))
+
+    @cached_property
+    def looks_at_time(self) -> bool:
+        """Whether its answer may differ between instants at which its windows hold the same."""
+        found = (each for operator in everywhere(self.pattern) for each in expressions(operator))
+        return any(uses_time(each) or is_volatile(each) for each in found)
 
     @cached_property
     def contracts(self) -> tuple[Contract, ...]:

@@ -20,7 +20,7 @@ from headrace.algebra.query import Construct, Describe, Form, Select
 from headrace.durable import AppendFile
 from headrace.errors import DamagedError, MachineError
 from headrace.kernel.evaluations import evaluations
-from headrace.kernel.reports import Report
+from headrace.kernel.reports import Report, slices_of
 from headrace.pipeline.tables import unwritable
 from headrace.rdf.terms import Quad, Term
 from headrace.results.evaluations import Evaluation
@@ -153,6 +153,10 @@ class Retained:
 
     def write(self, label: str, reports: Sequence[Report]) -> None:  # noqa: ARG002
         """Keep what a batch reported, durably, and tell those who follow."""
+        for some in slices_of(reports):
+            self._write(some)
+
+    def _write(self, reports: Sequence[Report]) -> None:
         spoken = self._spoken()
         made = _Numbering(self._next, dict(self._numbers))
         new = [

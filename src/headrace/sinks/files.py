@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from headrace.durable import claim, sync_directory
 from headrace.errors import InternalError, MachineError, SettingError
@@ -138,10 +138,19 @@ def put(path: Path, content: Bytes) -> None:
     Raises:
         MachineError: it cannot be written.
     """
+    put_written(path, lambda file: file.write(content))
+
+
+def put_written(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Put a file in its place that something writes, durably: it is never there in part.
+
+    Raises:
+        MachineError: it cannot be written.
+    """
     draft = draft_of(path)
     try:
         with draft.open("wb") as file:
-            file.write(content)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

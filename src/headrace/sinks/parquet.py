@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import polars as pl
 
@@ -26,9 +27,9 @@ from headrace.algebra.query import Form
 from headrace.durable import claim, sync_directory
 from headrace.errors import InternalError, MachineError, SettingError
 from headrace.kernel.columns import INSTANT
-from headrace.kernel.reports import Report
+from headrace.kernel.reports import Report, slices_of
 from headrace.sinks.base import Mark
-from headrace.sinks.files import claimed, put, unwritten
+from headrace.sinks.files import claimed, put_written, unwritten
 from headrace.sinks.frames import (
     EMPTY,
     ERROR,
@@ -115,13 +116,17 @@ class ParquetSink:
 
     def write(self, label: str, reports: Sequence[Report]) -> None:
         """Write the part of a batch, if there is something to write."""
-        frames = [self._table(report) for report in reports if len(report)]
+        found = map(self._table_of, slices_of(reports))
+        tables = (table for table in found if table is not None)
+        first, second = next(tables, None), next(tables, None)
         parts = self._written()
-        if frames:
+        if first is not None:
             name = _part_of(label)
-            content = BytesIO()
-            pl.concat(frames).write_parquet(content)
-            put(self._path / name, content.getbuffer())
+            if second is None:
+                put_written(self._path / name, first.write_parquet)
+            else:
+                every = chain((first, second), tables)
+                put_written(self._path / name, partial(_write_groups, every))
             parts.add(name)
         self._last = label
 
@@ -142,6 +147,10 @@ class ParquetSink:
             raise SettingError(f"expected a batch as the mark of {self._path}, found '{mark}'")
         return found[1], int(found[2])
 
+    def _table_of(self, reports: Sequence[Report]) -> pl.DataFrame | None:
+        frames = [self._table(report) for report in reports if len(report)]
+        return pl.concat(frames) if frames else None
+
     def _table(self, report: Report) -> pl.DataFrame:
         form = self._forms[report.query]
         lines = emitted(report, form)
@@ -154,6 +163,17 @@ class ParquetSink:
             for shown, name in self._columns.items()
         ]
         return when.with_columns(*terms, *(lines[name] for name in _WITHOUT_ROW))
+
+
+def _write_groups(tables: Iterator[pl.DataFrame], file: BinaryIO) -> None:
+    """Write tables one after the other, because they need not fit into memory together."""
+    from pyarrow import parquet  # noqa: PLC0415  # seldom needed, and slow to load
+
+    first = next(tables).to_arrow()
+    with parquet.ParquetWriter(file, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table.to_arrow().cast(first.schema))
 
 
 def _opened(path: Path) -> int:

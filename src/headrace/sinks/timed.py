@@ -20,7 +20,7 @@ import polars as pl
 from headrace.algebra.query import Construct, Describe, Form
 from headrace.errors import SettingError
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, TIME
-from headrace.kernel.reports import Report
+from headrace.kernel.reports import Report, slices_of
 from headrace.rdf.times import milliseconds
 from headrace.sinks.files import Bytes, FileOutput
 from headrace.sinks.frames import EMPTY, ERROR, SKIPPED, emitted, in_milliseconds
@@ -53,11 +53,11 @@ class TimedSink(FileOutput):
         self._file.append(self._content(reports))
 
     def _content(self, reports: Sequence[Report]) -> Iterator[Bytes]:
-        if not reports:
-            return
-        frames = [_timely(report, self._forms[report.query]) for report in reports]
-        for block in blocks(pl.concat(frames).sort(TIME, maintain_order=True)):
-            yield content(_lines(block), "\n")
+        for some in slices_of(reports):
+            frames = [_timely(report, self._forms[report.query]) for report in some]
+            if frames:
+                for block in blocks(pl.concat(frames).sort(TIME, maintain_order=True)):
+                    yield content(_lines(block), "\n")
 
 
 def _timely(report: Report, form: Form) -> pl.DataFrame:
