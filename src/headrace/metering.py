@@ -21,6 +21,8 @@ _STEPS: Final = 16
 """Steps of a loop between two looks at the clock."""
 _SAMPLING: Final = 0.02
 """Seconds between two measurements of the memory of the process."""
+_RELEASING: Final = 1.0
+"""Seconds between two attempts to return free memory."""
 _CONTAINER_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -79,6 +81,7 @@ class MemoryGauge:
         self.reserved = 0
         self.used = 0
         self._measured = 0.0
+        self._released = 0.0
         self._measure: Callable[[], int] | None = None
 
     def start(
@@ -125,9 +128,11 @@ class MemoryGauge:
         """Say how the limit is exceeded, after free memory was returned; none if it is not."""
         if self.allowed is None or self._measure is None:
             return None
-        if self._measure() > self.allowed:
-            release_memory()
         self.used = self._measure()
+        if self.used > self.allowed and time.monotonic() - self._released > _RELEASING:
+            release_memory()
+            self._released = time.monotonic()
+            self.used = self._measure()
         if self.used <= self.allowed:
             return None
         return f"the process uses {megabytes(self.used)} of {megabytes(self.allowed)}"

@@ -30,6 +30,9 @@ def test_the_page_has_every_limit_of_a_server() -> None:
     for each in fields(DEFAULT):
         found = cells(each.name)
         default = found[1] if len(found) > 3 else found[0]
+        if getattr(DEFAULT, each.name) is None:
+            assert default == "half of the machine"
+            continue
         assert number(default) == getattr(DEFAULT, each.name), each.name
 
 

@@ -42,6 +42,7 @@ class Asking:
         """Begin without processes."""
         self._hub = hub
         self._limits = limits = hub.limits
+        memory = limits.memory_bytes
         settings = hub.settings
         worker = WorkerSettings(
             hub.deployed.seed,
@@ -52,7 +53,7 @@ class Asking:
             limits.sparql_memory,
             limits.answer_rows,
         )
-        self._pool = WorkerPool(worker, limits.evaluations, lambda: limits.memory // 2)
+        self._pool = WorkerPool(worker, limits.evaluations, lambda: memory // 2)
         self._folder = TemporaryDirectory(prefix="headrace-sparql-")
         self._snapshot: StaticSnapshot | None = None
         self._readers: Counter[StaticSnapshot] = Counter()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.arrival_times import CLOCK_SECONDS
+from headrace.metering import machine_bytes
 
 _KILO: Final = 1_000
 _MEGA: Final = 1_000_000
@@ -39,7 +40,7 @@ class Limits:
         static_bytes: how many bytes of static graphs may be written through `/store`.
         bytes: bytes that any part of an evaluation may make, and all texts of its expressions.
         sparql_memory: bytes that an evaluation of `/sparql` may add to its process.
-        memory: bytes of the server with all its processes.
+        memory: bytes of the server with all its processes; half of those of the machine if none.
         clock_seconds: how far the clock may jump ahead and times of arrival follow at once; they
             follow further when the clock has stayed there for as long.
         bodies: bytes of all bodies together, from when they come until they are on disk.
@@ -70,11 +71,16 @@ class Limits:
     static_bytes: int = 1 << 30
     bytes: int = 500 * _MEGA
     sparql_memory: int = 500 * _MEGA
-    memory: int = 2_000 * _MEGA
+    memory: int | None = None
     clock_seconds: float = CLOCK_SECONDS
     bodies: int = 128 * _MEGA
     bodies_seconds: float = 5.0
     message: int = 1 * _MEGA
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of memory, also where they follow from those of the machine."""
+        return machine_bytes() // 2 if self.memory is None else self.memory
 
 
 DEFAULT: Final = Limits()

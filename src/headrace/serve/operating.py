@@ -160,7 +160,8 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
 def _limits(hub: Hub) -> dict[str, float]:
     """Return all limits by their names."""
     found = {each.name: getattr(hub.limits, each.name) for each in fields(hub.limits)}
-    return {name: float(value) for name, value in found.items() if value is not None}
+    found["memory"] = hub.limits.memory_bytes
+    return {name: float(value) for name, value in found.items()}
 
 
 def _used(hub: Hub) -> dict[str, float]:

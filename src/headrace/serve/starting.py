@@ -121,7 +121,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     threading.excepthook = _log_uncaught
     if settings.token is not None:  # a dump of the memory would have it
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with listening(settings) as opened, MEMORY.limited(settings.limits.memory):
+    with listening(settings) as opened, MEMORY.limited(settings.limits.memory_bytes):
         settings = replace(settings, port=opened.getsockname()[1])
         app, inner = assembled(settings)
         config = uvicorn.Config(
