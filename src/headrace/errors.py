@@ -11,6 +11,7 @@ HeadraceError
   LimitError             an evaluation exceeds a limit; only its query stops
   MachineError           this machine is not ready (Java, memory, a directory)
     DamagedError           a file of ours is not what was written
+    UnwritableError        a file cannot be written
   InternalError          we are wrong; please report it
 """
 
@@ -20,6 +21,7 @@ from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from errno import EDQUOT, EFBIG, ENOSPC
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -238,6 +240,21 @@ class MachineError(HeadraceError):
 
 class DamagedError(MachineError):
     """A file of ours is not what was written; the message names it and the remedy."""
+
+
+class UnwritableError(MachineError):
+    """A file or a folder cannot be written; the message names it and the remedy.
+
+    Nothing is lost: a run goes on when it is started again, a server by itself.
+    """
+
+    def __init__(self, problem: str, cause: OSError) -> None:
+        """Add the reason and the remedy to a problem that names the file."""
+        remedy = "make room there" if cause.errno in _NO_ROOM else "put that right"
+        super().__init__(f"{problem}: {cause.strerror or cause}; {remedy}")
+
+
+_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 
 
 class OutputClosedError(HeadraceError):

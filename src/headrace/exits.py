@@ -12,11 +12,13 @@ from headrace.errors import (
     OutputClosedError,
     QueryError,
     SettingError,
+    UnwritableError,
 )
 
 WRONG_QUERY = 2
 FAILED_RUN = 1
 INTERRUPTED = 130
+_AGAIN = ", then run the same command again: it goes on where it has stopped"
 
 
 def interrupted(error: BaseException | None) -> bool:
@@ -47,7 +49,8 @@ class failing:  # noqa: N801 - reads as `with failing():`
 
 def fail(error: HeadraceError) -> NoReturn:
     """Print an error and stop."""
-    typer.echo(f"{label(error)}: {error}", err=True)
+    again = _AGAIN if isinstance(error, UnwritableError) else ""
+    typer.echo(f"{label(error)}: {error}{again}", err=True)
     wrong = isinstance(error, QueryError | SettingError)
     raise typer.Exit(WRONG_QUERY if wrong else FAILED_RUN)
 

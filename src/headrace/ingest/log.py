@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from headrace.durable import AppendFile, locked, sync_directory
-from headrace.errors import DamagedError, MachineError
+from headrace.errors import DamagedError, MachineError, UnwritableError
 from headrace.ingest.records import (
     Record,
     id_of_line,
@@ -292,8 +292,9 @@ class IngestLog:
         try:
             yield
         except OSError as error:
-            problem = f"cannot {doing} the ingest log {self.directory}: {error.strerror}"
-            raise MachineError(problem) from error
+            raise UnwritableError(
+                f"cannot {doing} the ingest log {self.directory}", error
+            ) from error
 
 
 def segments_of(directory: Path) -> list[Path]:
@@ -375,8 +376,8 @@ def sync_segment(path: Path) -> None:
         finally:
             os.close(segment)
     except OSError as error:
-        problem = f"cannot make {path} of an ingest log durable: {error.strerror}"
-        raise MachineError(problem) from error
+        problem = f"cannot make {path} of an ingest log durable"
+        raise UnwritableError(problem, error) from error
 
 
 def _end_of_lines(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -213,7 +214,7 @@ class Batches:
                 _, self._kernel[1].around = self.setup.around()
                 self._kernel[1].forget()
         except OSError as error:
-            raise unwritable(self.layout.directory, error) from error
+            raise unwritable(Path(error.filename or self.layout.directory), error) from error
 
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once.

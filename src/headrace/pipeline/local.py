@@ -29,6 +29,7 @@ class LocalRunner:
         pieces_per_batch: int = 1,
         interval: float | None = None,
         log: SourceLog | None = None,
+        rests: Callable[[], None] = lambda: None,
     ) -> None:
         """Make ready to run.
 
@@ -38,6 +39,7 @@ class LocalRunner:
             pieces_per_batch: how many pieces of files are read at a time.
             interval: seconds from look to look, for a run that goes on until it is stopped.
             log: what has been found so far, if it need not be read again.
+            rests: called whenever all that was found has been read.
         """
         self.batches = batches
         self.sources = sources
@@ -45,6 +47,7 @@ class LocalRunner:
         self.interval = interval
         self._log = log
         self._read = 0, 0
+        self._rests = rests
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -75,13 +78,15 @@ class LocalRunner:
         log = self._log
         if log is None:
             log = SourceLog(self.batches.layout.source_log, self.batches.last().pieces)
-        self.sources.look(log, complete=self.interval is None)
+        if not self._stopping.is_set():
+            self.sources.look(log, complete=self.interval is None)
         while not self._stopping.is_set():
             if self.step(log):
                 continue
             if self.interval is None:
                 break
             self.pass_time()
+            self._rests()
             self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()

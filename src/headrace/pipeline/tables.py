@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,10 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from headrace.errors import DamagedError, InternalError, MachineError
+from headrace.errors import DamagedError, InternalError, UnwritableError
 
 IDENTITY: Final = "deployment.json"
 """The file by which the directory of a deployment is known."""
-_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_tables(path: Path, tables: Sequence[pa.Table], durable: bool = True) -> str:
@@ -55,13 +53,9 @@ def private(path: Path, flags: int) -> BinaryIO:
     return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
-def unwritable(path: Path, error: OSError) -> MachineError:
-    """A file cannot be written, and what to do."""
-    remedy = "make room there" if error.errno in _NO_ROOM else "put that right"
-    return MachineError(
-        f"cannot write {path}: {error.strerror or error}; {remedy}, then run the same command "
-        "again: it goes on where it has stopped"
-    )
+def unwritable(path: Path, error: OSError) -> UnwritableError:
+    """Make the error of a file that cannot be written, with the remedy."""
+    return UnwritableError(f"cannot write {path}", error)
 
 
 def damaged(path: Path, problem: str) -> DamagedError:

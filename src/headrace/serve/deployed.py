@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
@@ -32,17 +31,17 @@ from headrace.serve.catalogue import QueryEntry
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
+from headrace.serve.stall_reporter import LOGGER, StallReporter
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
 
-LOGGER: Final = logging.getLogger("headrace.serve")
-STARTING: Final = "starting"
-"""What is the matter with a deployment that has not been at work yet."""
 _PIECES: Final = 16
 _MOST_FILES: Final = 1_000
 """Of so many files, it is looked up whether they are still there."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
+_PROBATION: Final = 10.0
+"""Spark does not say that it has nothing to do: without a failure for so long, it goes on."""
 T = TypeVar("T")
 Needed: TypeAlias = Callable[[Path], bool]
 """Whether a file of the log of a stream may still be read."""
@@ -70,7 +69,7 @@ class Deployed:
         self.settings = settings
         self.place = place
         self.figures = Figures()
-        self.problem: str | None = STARTING
+        self.stall = StallReporter()
         self.began = time.monotonic()
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
@@ -86,6 +85,9 @@ class Deployed:
         self._guard = threading.Lock()
         self._wake = threading.Event()
         self._closing = False
+        self._is_at_work = False
+        self._work_began = 0.0
+        self._has_failed_at_work = False
         self._runner: Runner | None = None
         self._log: SourceLog | None = None
         self._follower = LogFollower(self._deployment.layout.source_log)
@@ -105,6 +107,14 @@ class Deployed:
     def seed(self) -> int:
         """Of the ids of terms."""
         return self._deployment.seed
+
+    @property
+    def problem(self) -> str | None:
+        """Why the deployment is not at work, with the remedy; none if it is."""
+        on_spark = self.settings.runner is not RunnerKind.INLINE
+        if on_spark and self._is_at_work and time.monotonic() - self._work_began > _PROBATION:
+            return None
+        return self.stall.problem
 
     def _engine(self) -> Engine:
         engine = Engine(
@@ -222,18 +232,24 @@ class Deployed:
     def _run(self) -> None:
         wait = _FIRST_WAIT
         while not self._closing:
+            with self._guard:
+                asked = len(self._commands)
+                self._wake.clear()
             try:
                 self._work()
-            except Exception as error:
-                self.problem = str(error)
+            except Exception as error:  # noqa: BLE001 - it is reported, and the work tried again
+                self._has_failed_at_work |= self._is_at_work
                 self._runner = None
-                self._fail_commands()
-                LOGGER.exception("the deployment cannot go on; it is tried again")
-                self._wake.wait(wait)
+                self.stall.fail(error)
+                # What was asked for since may be what helps, such as to remove a query.
+                if not self._fail_commands(asked):
+                    self._wake.wait(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
                 wait = _FIRST_WAIT
                 self._obey()
+            finally:
+                self._is_at_work = False
 
     def _work(self) -> None:
         """Run until something is to be changed."""
@@ -244,13 +260,17 @@ class Deployed:
         batches = self._opened(sources)
         last = batches.last()
         self._hear(last, Told(notes=batches.diagnose(last, ended=False)))
-        self.problem = None
+        if not self._has_failed_at_work:
+            self.stall.clear()
         self.ready.set()
+        self._is_at_work, self._work_began = True, time.monotonic()
         if self.settings.runner is RunnerKind.INLINE:
             if self._log is None:
                 self._log = SourceLog(batches.layout.source_log, batches.last().pieces)
             places = Sources({iri: [each.place for each in of] for iri, of in sources.items()})
-            runner = LocalRunner(batches, places, _PIECES, self.settings.interval, self._log)
+            runner = LocalRunner(
+                batches, places, _PIECES, self.settings.interval, self._log, self._note_success
+            )
             self._begin(runner)
             runner.run()
             batches.settle()
@@ -287,6 +307,11 @@ class Deployed:
         )
         return Batches(deployment, setup, self._hear)
 
+    def _note_success(self) -> None:
+        """Take it that the deployment goes on: a batch is published, or there is none to do."""
+        self._has_failed_at_work = False
+        self.stall.clear()
+
     def _begin(self, runner: Runner) -> None:
         with self._guard:
             self._runner = runner
@@ -309,11 +334,15 @@ class Deployed:
             except Exception as error:  # noqa: BLE001 - who asked is told
                 done.set_exception(error)
 
-    def _fail_commands(self) -> None:
+    def _fail_commands(self, number: int | None = None) -> bool:
+        """Refuse the first commands, or all of them; whether others wait."""
         with self._guard:
-            waiting, self._commands = self._commands, deque()
-        for _, done in waiting:
-            done.set_exception(MachineError(f"the deployment cannot go on: {self.problem}"))
+            number = len(self._commands) if number is None else number
+            refused = [self._commands.popleft() for _ in range(min(number, len(self._commands)))]
+            others_wait = bool(self._commands)
+        for _, done in refused:
+            done.set_exception(MachineError(f"the deployment cannot go on: {self.stall.problem}"))
+        return others_wait
 
     def _hear(self, manifest: Manifest, told: Told) -> None:
         layout = self._deployment.layout
@@ -323,6 +352,8 @@ class Deployed:
         for name, number in self.figures.rerouted.items():
             if number > before.get(name, 0):
                 self.changes.append((self.settings.clock() // 1000, name, number))
+        if self._is_at_work:
+            self._note_success()
         self._prune(self._needed(manifest))
 
     def close(self) -> None:

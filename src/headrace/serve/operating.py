@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -35,7 +36,7 @@ from headrace.serve.problems import Problem, busy
 from headrace.serve.queries import known_streams
 from headrace.serve.results import EVENTS
 from headrace.serve.streams import base_of
-from headrace.serve.views import memory, status_view
+from headrace.serve.views import STATES, memory, state_of, status_view
 
 CONSOLE: Final = Path(__file__).parent / "console"
 _MOST_TERMS: Final = 500
@@ -143,6 +144,12 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     yield Measure("headrace_bodies_refused_total", "counter", says, refused)
     followers = float(hub.following.count)
     yield Measure("headrace_subscribers", "gauge", "Clients that follow.", [({}, followers)])
+    states = Counter(state_of(hub, each)[0] for each in hub.catalogue.queries.values())
+    queries = [({"state": each}, float(states[each])) for each in STATES]
+    yield Measure("headrace_queries", "gauge", "Registered queries, by their state.", queries)
+    stalled = [({}, hub.deployed.stall.seconds)]
+    says = "Seconds for which the deployment has not been able to go on."
+    yield Measure("headrace_stalled_seconds", "gauge", says, stalled)
     waiting = float(hub.asking.under_way)
     says = "Queries of /sparql being evaluated or waiting."
     yield Measure("headrace_sparql_under_way", "gauge", says, [({}, waiting)])

@@ -21,6 +21,7 @@ from headrace.errors import (
     Source,
     Span,
     TooLargeError,
+    UnwritableError,
 )
 from headrace.ingest.log import LogFull
 from headrace.metering import SECONDS
@@ -111,6 +112,8 @@ def problem_of(error: HeadraceError) -> Problem:
             return Problem(422, str(error))
         case SettingError():
             return Problem(400, str(error))
+        case UnwritableError():
+            return busy(f"{error}, and repeat the request", 5)
         case MachineError():
             return busy(str(error), 5)
         case _:

@@ -10,11 +10,13 @@ from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.dialects import Parsed
 from headrace.planning.explain import default_graph_text, frame_text, report_text
 from headrace.serve.catalogue import QueryEntry, StreamEntry
-from headrace.serve.deployed import STARTING
 from headrace.serve.hub import Hub
+from headrace.serve.stall_reporter import STARTING
 from headrace.version import __version__
 
 _RATE_SECONDS: Final = 10
+STATES: Final = ("starting", "running", "stalled", "paused", "stopped")
+"""The states of queries."""
 
 
 def stream_view(hub: Hub, entry: StreamEntry, base: str) -> dict[str, Any]:
@@ -128,12 +130,11 @@ def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
     figures = hub.deployed.figures
     state = figures.manifest.queries.get(entry.name)
     ends = hub.retained.ends(entry.name)
-    failure = hub.failure(entry.name)
-    running = "stopped" if failure else "running"
+    state_name, error = state_of(hub, entry)
     return {
         "name": entry.name,
-        "state": "paused" if entry.paused else running,
-        "error": None if entry.paused else failure,
+        "state": state_name,
+        "error": error,
         "text": entry.text,
         "dialect": entry.dialect,
         "profile": None if parsed is None else parsed.profile.name,
@@ -160,6 +161,18 @@ def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
         "url": f"{base}/queries/{entry.name}",
         "demo": entry.demo,
     }
+
+
+def state_of(hub: Hub, entry: QueryEntry) -> tuple[str, str | None]:
+    """Return the state of a query, and why it is not evaluated if nobody has paused it."""
+    if entry.paused:
+        return "paused", None
+    failure, problem = hub.failure(entry.name), hub.deployed.problem
+    if failure is not None:
+        return "stopped", failure
+    if problem == STARTING:
+        return "starting", None
+    return ("running", None) if problem is None else ("stalled", problem)
 
 
 def streams_of(parsed: Parsed) -> list[str]:
