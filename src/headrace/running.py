@@ -42,7 +42,7 @@ from headrace.pipeline.results import Told
 from headrace.pipeline.setup import Setup
 from headrace.pipeline.static import StaticData, StaticFile, StaticFiles
 from headrace.pipeline.streams import Declared, declared
-from headrace.pipeline.tables import unwritable
+from headrace.pipeline.tables import unusable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
 from headrace.sinks.opening import open_sinks
@@ -298,7 +298,7 @@ def _explained(job: Job) -> Iterator[None]:
     except HeadraceError:
         raise
     except OSError as error:
-        raise unwritable(job.checkpoint or Path(tempfile.gettempdir()), error) from error
+        raise unusable(job.checkpoint or Path(tempfile.gettempdir()), error) from error
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"

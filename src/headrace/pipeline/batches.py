@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -59,7 +58,7 @@ from headrace.pipeline.results import REJECTED, Told, read_told, write_told
 from headrace.pipeline.settled import settle, settled_marks
 from headrace.pipeline.setup import Outlet, Setup
 from headrace.pipeline.state_updates import count_late, update_query_states
-from headrace.pipeline.tables import damaged, unwritable
+from headrace.pipeline.tables import damaged, unusable
 from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
 from headrace.planning.plan import Plan
@@ -214,7 +213,7 @@ class Batches:
                 _, self._kernel[1].around = self.setup.around()
                 self._kernel[1].forget()
         except OSError as error:
-            raise unwritable(Path(error.filename or self.layout.directory), error) from error
+            raise unusable(self.layout.directory, error) from error
 
     def finish(self) -> Manifest:
         """Close the windows that the input has left open, once.

@@ -78,13 +78,13 @@ class Piece:
             try:
                 return content(Path(self.path))
             except OSError as error:
-                raise DataError(f"cannot be read: {error.strerror}", self.path) from None
+                raise _unreadable(self.path, error) from None
         try:
             with Path(self.path).open("rb") as file:
                 file.seek(self.start)
                 found = file.read(self.stop - self.start)
         except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", self.path) from None
+            raise _unreadable(self.path, error) from None
         if len(found) < self.stop - self.start:
             raise DataError("is shorter than when it was found", self.path)
         if is_segment(Path(self.path)):
@@ -107,6 +107,11 @@ def within(pieces: Sequence[Piece], size: int) -> list[Piece]:
             break
         found.append(each)
     return found
+
+
+def _unreadable(path: str, error: OSError) -> DataError:
+    problem = f"cannot be read: {error.strerror}"
+    return DataError(f"{problem}; make it readable, or put it back from a backup", path)
 
 
 def _is_whole(path: Path) -> bool:
@@ -324,7 +329,10 @@ class SourceLog:
         number = self._files.get(stream, 0)
         for path in files:
             known = self.last_of(stream, str(path))
-            state = path.stat()
+            try:
+                state = path.stat()
+            except OSError as error:
+                raise _unreadable(str(path), error) from error
             start = 0 if known is None else known.stop
             if state.st_size < start and is_segment(path) and path != files[-1]:
                 continue  # a failed append was cut off: its sender knows that it failed
@@ -338,7 +346,10 @@ class SourceLog:
             modified = state.st_mtime_ns // 1000
             seen, self._sizes[str(path)] = self._sizes.get(str(path)), state.st_size
             before = start
-            ends = list(_ends(path, start, complete and not is_segment(path), seen))
+            try:
+                ends = list(_ends(path, start, complete and not is_segment(path), seen))
+            except OSError as error:
+                raise _unreadable(str(path), error) from error
             if known is None and not ends and complete and _is_empty_document(path):
                 ends = [0]  # read it, so that it is rejected and counted
             if ends and is_segment(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,6 +57,15 @@ def private(path: Path, flags: int) -> BinaryIO:
 def unwritable(path: Path, error: OSError) -> UnwritableError:
     """Make the error of a file that cannot be written, with the remedy."""
     return UnwritableError(f"cannot write {path}", error)
+
+
+def unusable(directory: Path, error: OSError) -> UnwritableError:
+    """Make the error of a call of the system that failed while a directory was in use."""
+    doing = "write" if error.errno in _ONLY_WRITING else "read or write"
+    return UnwritableError(f"cannot {doing} {error.filename or directory}", error)
+
+
+_ONLY_WRITING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def damaged(path: Path, problem: str) -> DamagedError:

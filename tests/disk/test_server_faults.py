@@ -1,0 +1,288 @@
+"""A server on a disk that fails: nothing acknowledged is lost, and the state shown is the state.
+
+The servers are real processes under a preloaded library: real short writes, full disks, failed
+syncs. Each plays the same part, and comes to what a server on a good disk comes to.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from headrace.doctor import Status
+from headrace.serve import location_checks
+from tests.disk.faulty import FOREVER, FaultyDisk, compiled
+from tests.disk.whole_server import (
+    AFTER,
+    BEFORE,
+    GRAPH,
+    LAST,
+    NEW,
+    OLD_GRAPH,
+    QUERIES,
+    graphs,
+    kept,
+    make,
+    outcome,
+    push,
+    put_graph,
+    states,
+    streams,
+)
+from tests.serve.clients import COUNT, PATIENCE, Process, process, served, until
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A fault of a kind of file.
+
+    Attributes:
+        file: the pattern of its path below the directory of the server.
+        operation: the call that fails.
+        fault: how it fails; see `faulty.c`.
+        times: how many calls fail.
+    """
+
+    file: str
+    operation: str
+    fault: str
+    times: int = FOREVER
+
+    def __str__(self) -> str:
+        """Name the test."""
+        often = "" if self.times == FOREVER else f"-{self.times}"
+        return f"{self.file}-{self.operation}-{self.fault}{often}"
+
+
+WRITES = ("write ENOSPC", "write EDQUOT", "write TORN", "write SHORT")
+SYNCS = ("fsync EIO", "fsync LOST")
+
+
+def cells(file: str, *kinds: str, times: int = FOREVER) -> list[Cell]:
+    """Make the cells of a kind of file."""
+    return [Cell(file, *kind.split(), times) for kind in kinds]
+
+
+EVERY: list[Cell] = [
+    *cells(".catalogue.json.new", "create EROFS", *WRITES, *SYNCS),
+    *cells("catalogue.json", "rename EIO"),
+    *cells(".catalogue.copy.json.new", "write ENOSPC", "fsync LOST"),
+    *cells("streams/*/*.ndjson", *WRITES, *SYNCS),
+    *cells("streams/*/*.ndjson", "write TORN", "fsync LOST", times=1),
+    *cells("streams/*", "mkdir EROFS", "fsync EIO"),
+    *cells("static/*.nt.draft", "create EDQUOT", *WRITES, *SYNCS),
+    *cells("static/*.nt", "rename EIO", "unlink EROFS"),
+    *cells("static/.index.json.new", *WRITES, *SYNCS),
+    *cells("static/index.json", "rename EIO"),
+    *cells("results.ndjson", *WRITES, *SYNCS),
+    *cells("results.ndjson", "write TORN", "fsync LOST", times=1),
+    *cells(".results.ndjson.new", "write ENOSPC", "fsync LOST"),
+    *cells("deployment/source.log", "create EROFS", "ftruncate EIO", *WRITES, *SYNCS),
+    *cells("deployment/source.log", "write TORN", "fsync LOST", times=1),
+    *cells("deployment/panes/*", "create EROFS", "unlink EROFS", *WRITES),
+    *cells("deployment/memory/*", "create EROFS", "unlink EROFS", *WRITES, *SYNCS),
+    *cells("deployment/results/*", "create EDQUOT", "unlink EROFS", *WRITES, *SYNCS),
+    *cells("deployment/manifest/*", "link EDQUOT", "unlink EROFS", *WRITES, *SYNCS),
+    *cells("deployment/manifest", *SYNCS),
+    *cells("deployment/.settled.json", "create EROFS", *WRITES, *SYNCS),
+    *cells("deployment/settled.json", "rename EIO"),
+    *cells("", *SYNCS),
+    *cells("*", "write ENOSPC", "create EROFS", "fsync EIO", "fsync LOST", "rename EIO"),
+    *cells("*", "write SHORT"),
+]
+QUICK = {
+    ".catalogue.json.new-fsync-LOST",
+    "streams/*/*.ndjson-write-TORN",
+    "static/.index.json.new-write-ENOSPC",
+    "results.ndjson-fsync-LOST",
+    "deployment/source.log-write-TORN",
+    "deployment/manifest/*-fsync-LOST",
+    "deployment/.settled.json-create-EROFS",
+    "*-write-SHORT",
+    "*-write-ENOSPC",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the directory of a server that has something of everything."""
+    folder = tmp_path_factory.mktemp("made")
+    make(folder / "data")
+    shutil.copytree(folder / "data", folder / "kept")
+    return folder
+
+
+def put_back(made: Path) -> Path:
+    """Put the directory of the server back as it was, and the log of what it says away."""
+    shutil.rmtree(made / "data")
+    shutil.copytree(made / "kept", made / "data")
+    (made / "server.log").unlink(missing_ok=True)
+    return made / "data"
+
+
+Outcome = dict[str, list[tuple[float, Any]]]
+
+
+@pytest.fixture(scope="module")
+def calm(made: Path) -> Outcome:
+    """What a server on a good disk comes to."""
+    with process(made) as server, server.client() as client:
+        is_ready(client)
+        played = Part(client, made / "data", lambda: None)
+        played.play()
+        assert not played.refusals
+        return outcome(client)
+
+
+def is_ready(client: httpx2.Client) -> None:
+    until(lambda: client.get("/readyz").status_code == 200)
+
+
+@dataclass
+class Part:
+    """What is asked of a server, again and again until it is acknowledged.
+
+    Attributes:
+        client: asks the server.
+        location: the directory of the server.
+        recover: lets the disk be well again.
+        refusals: what the server has answered instead.
+    """
+
+    client: httpx2.Client
+    location: Path
+    recover: Callable[[], None]
+    refusals: list[str] = field(default_factory=list)
+
+    def play(self) -> None:
+        """Change everything that can be changed, and push the rest."""
+        client, middle = self.client, (BEFORE + AFTER) // 2
+        self.ask(lambda: push(client, BEFORE, middle))
+        self.ask(lambda: put_graph(client, NEW))
+        self.ask(lambda: client.delete("/store", params={"graph": OLD_GRAPH}), 404)
+        new = {"iri": NEW + "-stream", "time": "said"}
+        self.ask(lambda: client.put("/streams/new", json=new))
+        self.ask(lambda: client.post("/queries", json={"text": COUNT, "name": "new"}))
+        self.ask(lambda: client.post("/queries/new/pause"))
+        self.ask(lambda: client.delete("/queries/removed"), 404)
+        self.ask(lambda: client.delete("/streams/spare"), 404)
+        self.ask(lambda: push(client, middle, AFTER))
+
+    def ask(self, request: Callable[[], Any], done: int = 200) -> None:
+        """Repeat a request until it is acknowledged; or was done before, by its status."""
+        for attempt in range(20):
+            answer = request()
+            if answer.status_code < 300 or (attempt and answer.status_code == done):
+                return
+            assert answer.status_code == 503, answer.text
+            said = answer.json()["detail"]
+            self.refusals.append(said)
+            names_the_fault(said, self.location)
+            if attempt:  # the same again, for as long as the disk is not well
+                self.recover()
+                is_ready(self.client)
+        raise AssertionError(self.refusals)
+
+    def watch(self) -> list[str]:
+        """Wait for the last results; where the server stands still, check that it says so."""
+        stalls = []
+        ends = time.monotonic() + PATIENCE
+        while not all(self.has_ended(name) for name in QUERIES):
+            assert time.monotonic() < ends, "it does not go on"
+            answer = self.client.get("/readyz")
+            if answer.status_code == 503:
+                reason = answer.json()["detail"]
+                names_the_fault(reason, self.location)
+                if not stalls and "pushes to stream" not in reason:
+                    self.check_stalled()
+                stalls.append(reason)
+                self.recover()
+            time.sleep(0.05)
+        return stalls
+
+    def has_ended(self, name: str) -> bool:
+        every = kept(self.client, name)
+        return bool(every) and every[-1]["at"] >= LAST
+
+    def check_stalled(self) -> None:
+        """Check that queries and metrics say that nothing is evaluated."""
+        found = self.client.get("/queries").json()["queries"]
+        for each in found:
+            if each["name"] in {"paused", "new"}:
+                continue
+            assert each["state"] == "stalled", each
+            names_the_fault(each["error"], self.location)
+        metrics = self.client.get("/metrics").text
+        assert 'headrace_queries{state="running"} 0' in metrics, metrics
+        assert "headrace_stalled_seconds 0\n" not in metrics
+
+
+REMEDIES = ("make room there", "put that right", "put it back", "doctor --checkpoint")
+
+
+def names_the_fault(said: str, location: Path) -> None:
+    """Check that an error names a file and a remedy."""
+    assert str(location) in said, said
+    assert any(remedy in said for remedy in REMEDIES), said
+
+
+def choice(cell: Cell) -> object:
+    marks = [] if str(cell) in QUICK else [pytest.mark.long]
+    return pytest.param(cell, marks=marks, id=str(cell))
+
+
+@pytest.mark.parametrize("cell", [choice(each) for each in EVERY])
+def test_a_server_survives_a_failing_disk(
+    cell: Cell, library: Path, made: Path, calm: Outcome, tmp_path: Path
+) -> None:
+    location = put_back(made)
+    disk = FaultyDisk(library, tmp_path / "disk").prepared()
+    with process(made, **disk.environment) as server, server.client() as client:
+        is_ready(client)
+        pattern = str(location / cell.file) if cell.file else str(location)
+        disk.fail(cell.operation, cell.fault, pattern, times=cell.times)
+        part = Part(client, location, disk.recover)
+        part.play()
+        part.watch()
+        disk.recover()
+        is_ready(client)
+        assert disk.hits
+        assert outcome(client) == calm
+        check_settled(client)
+        server.kill()
+        check_log(server)
+    findings = list(location_checks.examine(location))
+    assert not [each for each in findings if each.status is Status.FAIL]
+    with served(location) as again:
+        assert outcome(again) == calm
+        check_settled(again)
+
+
+def check_settled(client: Any) -> None:
+    """Check what a server has in the end, and that its states say so."""
+    assert streams(client) == ["busy", "cars", "new", "vans"]
+    assert graphs(client) == [None, GRAPH, NEW]
+    expected = {name: "running" for name in QUERIES} | {"paused": "paused", "new": "paused"}
+    assert states(client) == expected
+
+
+def check_log(server: Process) -> None:
+    """Check that the log of a server has no traceback, and no reason again and again."""
+    said = server.said()
+    assert "Traceback" not in said, said
+    lines = [line for line in said.splitlines() if "cannot go on" in line]
+    assert len(lines) <= 5, said
