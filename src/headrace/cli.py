@@ -458,8 +458,10 @@ def doctor(
 
 def _checked_checkpoint(directory: Path, repair: bool) -> int:
     """Check a checkpoint, or all files of a server where it is one's directory."""
+    from headrace.pipeline.tables import home_of  # noqa: PLC0415
     from headrace.serve.place import is_location  # noqa: PLC0415
 
+    directory = home_of(directory.resolve())
     if is_location(directory):
         from headrace.serve.location_checks import main as check_location  # noqa: PLC0415
 

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from headrace.errors import SettingError
+from headrace.errors import SettingError, UnwritableError
 
 
 def sync_directory(directory: Path) -> None:
@@ -37,8 +37,12 @@ def locked(path: Path, problem: str) -> int:
 
     Raises:
         SettingError: another process has it; the problem says what to do.
+        UnwritableError: it cannot be made.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UnwritableError(f"cannot lock {path}", error) from error
     try:
         claim(handle, problem)
     except BaseException:

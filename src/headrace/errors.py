@@ -21,7 +21,7 @@ from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from errno import EDQUOT, EFBIG, ENOSPC
+from errno import EDQUOT, EFBIG, EISDIR, ENOSPC
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -250,11 +250,14 @@ class UnwritableError(MachineError):
 
     def __init__(self, problem: str, cause: OSError) -> None:
         """Add the reason and the remedy to a problem that names the file."""
-        remedy = "make room there" if cause.errno in _NO_ROOM else "put that right"
+        remedy = _REMEDIES.get(cause.errno or 0, "put that right")
         super().__init__(f"{problem}: {cause.strerror or cause}; {remedy}")
 
 
-_NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+_REMEDIES = {
+    **dict.fromkeys((ENOSPC, EDQUOT, EFBIG), "make room there"),
+    EISDIR: "move that folder out of the way",
+}
 
 
 class OutputClosedError(HeadraceError):

@@ -170,7 +170,8 @@ SPARK = ("checkpoint/source.log-fsync-LOST", "checkpoint/manifest/*-write-TORN")
 @pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "cell", [each for each in EVERY if str(each) in SPARK or each.file == "checkpoint/results/*"],
+    "cell",
+    [each for each in EVERY if str(each) in SPARK or each.file == "checkpoint/results/*"],
     ids=str,
 )
 def test_a_failing_disk_is_made_up_for_on_spark(

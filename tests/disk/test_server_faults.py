@@ -276,7 +276,7 @@ def check_settled(client: Any) -> None:
     """Check what a server has in the end, and that its states say so."""
     assert streams(client) == ["busy", "cars", "new", "vans"]
     assert graphs(client) == [None, GRAPH, NEW]
-    expected = {name: "running" for name in QUERIES} | {"paused": "paused", "new": "paused"}
+    expected = dict.fromkeys(QUERIES, "running") | {"paused": "paused", "new": "paused"}
     assert states(client) == expected
 
 

@@ -36,7 +36,7 @@ BEFORE, AFTER = 60, 90
 """Seconds of passages that are pushed before the part is played, and in all."""
 LAST = 1000 * (AFTER - 5)
 _SEGMENT_BYTES = 2_500
-_LIMITS = Limits(log_bytes=8 * _SEGMENT_BYTES)
+SMALL = Limits(log_bytes=8 * _SEGMENT_BYTES)
 
 
 class Client(Protocol):
@@ -50,7 +50,7 @@ class Client(Protocol):
 
 def make(location: Path) -> None:
     """Make the directory of a server that has something of everything, and stop it."""
-    with served(location, limits=_LIMITS) as client:
+    with served(location, limits=SMALL) as client:
         for name, iri in (("cars", CARS), ("vans", VANS), ("spare", SPARE)):
             client.put(f"/streams/{name}", json={"iri": iri, "time": "said"}).raise_for_status()
         put_graph(client, GRAPH).raise_for_status()

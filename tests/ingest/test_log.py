@@ -349,7 +349,7 @@ def test_damaged_ids_are_refused_by_name(tmp_path: Path) -> None:
         log.prune("00000001.ndjson")
     ids = tmp_path / "recent-ids"
     ids.write_bytes(ids.read_bytes().replace(b'"1"', b'"7"'))
-    with pytest.raises(MachineError, match=r"recent-ids is damaged.*delete it to go on"):
+    with pytest.raises(MachineError, match=r"recent-ids is damaged.*doctor"):
         IngestLog(tmp_path)
     ids.write_text('["1"]')  # of an older version
     with IngestLog(tmp_path) as log:

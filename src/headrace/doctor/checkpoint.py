@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -18,10 +19,11 @@ from uuid import uuid4
 import xxhash
 
 from headrace.doctor import Finding, Status, is_ready, render
+from headrace.doctor.ingest_logs import examine_logs, logs_in, repair_logs
 from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
 from headrace.kernel.grid import NEVER
-from headrace.pipeline.deployment import is_in_use, read_identity
+from headrace.pipeline.deployment import LOCK, is_in_use, read_identity
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import (
     NOTHING,
@@ -33,7 +35,7 @@ from headrace.pipeline.manifest import (
 )
 from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import read_pieces
-from headrace.pipeline.records import unsealed
+from headrace.pipeline.records import read_record
 from headrace.pipeline.settled import settled_marks
 from headrace.pipeline.sparklog import (
     done,
@@ -43,7 +45,7 @@ from headrace.pipeline.sparklog import (
     records,
     spark_problems,
 )
-from headrace.pipeline.tables import IDENTITY, read_tables
+from headrace.pipeline.tables import IDENTITY, home_of, read_tables
 from headrace.rdf.times import iso_text
 from headrace.sinks.base import Mark
 
@@ -113,6 +115,11 @@ def examine(directory: Path) -> Iterator[Finding]:
         yield Finding(
             "in use", Status.WARN, "a run is at work here", "look again when it has ended"
         )
+    if (layout.directory / LOCK).is_dir():
+        detail = f"{layout.directory / LOCK} is a folder, and has to be a file"
+        yield Finding("lock", Status.FAIL, detail, "move it out of the way")
+    command = f"`headrace doctor --checkpoint {directory} --repair`"
+    yield from examine_logs(logs_in(layout.logs), layout.source_log, command)
     topics = _unsealed(layout.topics)
     if topics is not None:
         yield Finding("damage", Status.FAIL, topics, ANEW)
@@ -137,8 +144,12 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield from _of_spark(layout, states[0])
 
 
-def repair(directory: Path) -> str:
-    """Take back the last batch, if it is damaged and that is safe; what was done, as text.
+def repair(directory: Path, aside: Path | None = None) -> str:
+    """Take back the last batch, if it is damaged and that is safe; what was done, a line each.
+
+    Args:
+        directory: the checkpoint.
+        aside: where damaged files are stored as they were; a folder of the checkpoint if not given.
 
     Raises:
         SettingError: there is nothing that it is safe to do; the message says what else helps.
@@ -149,29 +160,38 @@ def repair(directory: Path) -> str:
         raise SettingError(f"{identity.detail}; {identity.remedy}")
     if is_in_use(layout):
         raise SettingError(f"{directory} is in use by a run; stop it first")
+    aside = aside or layout.directory / ASIDE
+    done = list(repair_logs(logs_in(layout.logs), layout.source_log, aside))
+    damage = [each.detail for each in examine(directory) if each.status is Status.FAIL]
+    if not damage:
+        return "\n".join(done) or "nothing is damaged"
     states = _states(layout)
-    unsettled = _unsettled(layout)
-    damaged_elsewhere = unsettled or _of_spark(layout, states[0] if states else None)
-    if states and not states[0].problems and not damaged_elsewhere:
-        return "nothing is damaged"
     reason = _not_mendable(layout, states)
     if reason is not None:
-        raise SettingError(f"this cannot be repaired: {reason}; {ANEW}")
+        raise SettingError(f"this cannot be repaired: {'; '.join(damage)}; {reason}; {ANEW}")
     whole = next(state for state in states if not state.problems)
-    newer = states[: states.index(whole)]
-    for state in newer:
-        _set_aside(layout, layout.manifests / f"{state.label}.json")
-    for path in _beyond(layout, whole):
-        _set_aside(layout, path)
-    if unsettled is not None:  # the last batch is then published again, as after a crash
-        _set_aside(layout, layout.settled)
+    moved = list(_to_take_back(layout, states, whole))
+    done += [f"damage: {each}" for each in damage]
+    for path in moved:
+        kept = _set_aside(layout, path, aside)
+        done.append(f"{path} is moved to {kept}")
     if layout.spark.is_dir() and not _is_json(metadata_of(layout)):
         # Spark only wants to know its query again, and there is one query here.
         metadata_of(layout).write_text(json.dumps({"id": str(uuid4())}))
-    return (
-        f"the next run goes on after batch {whole.label}; what came after it was set aside in "
-        f"{layout.directory / ASIDE}"
-    )
+        done.append(f"{metadata_of(layout)} is written anew")
+    done.append(f"the next run goes on after batch {whole.label}, and comes to the same results")
+    return "\n".join(done)
+
+
+def _to_take_back(layout: Layout, states: Sequence[State], whole: State) -> Iterator[Path]:
+    """List the files that go further than the last whole batch."""
+    for state in states[: states.index(whole)]:
+        path = layout.manifests / f"{state.label}.json"
+        if path.exists():
+            yield path
+    yield from _beyond(layout, whole)
+    if _unsettled(layout) is not None:  # the last batch is then published again, as after a crash
+        yield layout.settled
 
 
 def _beyond(layout: Layout, whole: State) -> Iterator[Path]:
@@ -188,11 +208,19 @@ def _beyond(layout: Layout, whole: State) -> Iterator[Path]:
             yield path
 
 
-def _set_aside(layout: Layout, path: Path) -> None:
-    kept = layout.directory / ASIDE / path.relative_to(layout.directory)
+def _set_aside(layout: Layout, path: Path, aside: Path) -> Path:
+    """Move a file; where it is then."""
+    kept = free_name(aside / path.relative_to(layout.directory))
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.replace(kept)
     sync_directory(path.parent)
+    return kept
+
+
+def free_name(path: Path) -> Path:
+    """Return a name that no file has: that of an earlier repair stays as it is."""
+    others = (path.with_name(f"{path.name}.{number}") for number in count(1))
+    return next(each for each in chain((path,), others) if not each.exists())
 
 
 # -- what is there -------------------------------------------------------------------------------
@@ -257,7 +285,7 @@ def _unsettled(layout: Layout) -> str | None:
 
 def _unsealed(path: Path) -> str | None:
     """What is wrong with a record, if it is there and something is."""
-    return _tried(lambda: unsealed(path.read_bytes(), path)) if path.exists() else None
+    return _tried(partial(read_record, path)) if path.exists() else None
 
 
 def _files(layout: Layout, manifest: Manifest) -> Iterator[Callable[[], object]]:
@@ -377,17 +405,22 @@ def _remedy(layout: Layout, states: Sequence[State]) -> str:
     if _not_mendable(layout, states) is not None:
         return ANEW
     whole = next(state for state in states if not state.problems)
+    home = home_of(layout.directory)
     return (
-        f"`headrace doctor --checkpoint {layout.directory} --repair`: the next run then goes on "
+        f"`headrace doctor --checkpoint {home} --repair`: the next run then goes on "
         f"after batch {whole.label}, and comes to the same results"
     )
 
 
 def _not_mendable(layout: Layout, states: Sequence[State]) -> str | None:
     """Why nothing can be taken back, if so."""
+    if _unsealed(layout.topics) is not None:
+        return "nothing else has the order of the topics"
+    if (layout.directory / LOCK).is_dir():
+        return "it cannot be locked"
     whole = next((state for state in states if not state.problems), None)
     if whole is None or whole.manifest is None:
-        return "no manifest is whole"
+        return "no batch is whole"
     if layout.spark.is_dir() and not planned(layout):
         return f"{layout.spark} is lost; without Spark (--runner inline) the run goes on"
     taken = whole is not states[0] or whole.batch < max(done(layout), default=-1)

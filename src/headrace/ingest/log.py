@@ -46,7 +46,7 @@ _PROBE: Final = 4096
 _SUFFIX: Final = ".ndjson"
 _DIGITS: Final = 8
 IDS: Final = "recent-ids"
-_LOCK: Final = "lock"
+LOCK: Final = "lock"
 
 
 class LogFull(MachineError):  # noqa: N818 - a state that ends by itself, when readers have read
@@ -98,13 +98,15 @@ class IngestLog:
 
     def _locked(self) -> int:
         return locked(
-            self.directory / _LOCK,
+            self.directory / LOCK,
             f"the ingest log {self.directory} is being written by another run; "
             "stop that one, or give this one a folder of its own",
         )
 
     def _open(self) -> None:
         found = self._paths()
+        for done in found[:-1]:
+            _check_end(done)
         path = found[-1] if found else self._numbered(1)
         self._file = AppendFile(path, _end_of_lines(path) if found else 0)
         try:
@@ -226,6 +228,9 @@ class IngestLog:
             raise
         self._file.close()
         if not self._file.length:  # nothing but what has failed was ever in it
+            paths = self._paths()
+            if paths[0] == self._file.path:
+                write_ids(self.directory, self._ids, paths[1:])
             self._file.path.unlink(missing_ok=True)
         self._file = segment
 
@@ -260,26 +265,17 @@ class IngestLog:
             old = [path for path in paths if path < last and path.name <= through]
             if not old:
                 return
-            self._keep_ids()
+            write_ids(self.directory, self._ids, self._paths()[len(old) :])
             for path in old:
                 self._size -= path.stat().st_size
                 path.unlink()
             sync_directory(self.directory)
 
-    def _keep_ids(self) -> None:
-        written = self.directory / f"{IDS}.new"
-        file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "wb") as kept:
-            kept.write(sealed_line({"ids": list(self._ids)}))
-            kept.flush()
-            os.fsync(kept.fileno())
-        written.replace(self.directory / IDS)
-
     def _read_ids(self) -> Iterable[str]:
         lines = (line for path in reversed(self._paths()) for line in _lines_backwards(path))
         newest = [found for line in islice(lines, RECENT) if (found := id_of_line(line))]
         # Those of segments that were not deleted yet are known on both sides.
-        return dict.fromkeys([*kept_ids(self.directory / IDS), *reversed(newest)])
+        return dict.fromkeys([*kept_ids(self.directory), *reversed(newest)])
 
     def _paths(self) -> list[Path]:
         return segments_of(self.directory)
@@ -292,9 +288,9 @@ class IngestLog:
         try:
             yield
         except OSError as error:
-            raise UnwritableError(
-                f"cannot {doing} the ingest log {self.directory}", error
-            ) from error
+            file = "" if error.filename is None else f", file {error.filename}"
+            problem = f"cannot {doing} the ingest log {self.directory}{file}"
+            raise UnwritableError(problem, error) from error
 
 
 def segments_of(directory: Path) -> list[Path]:
@@ -312,33 +308,67 @@ def last_received(segments: Sequence[Path]) -> int | None:
     return None
 
 
-def kept_ids(path: Path) -> list[str]:
+def write_ids(directory: Path, ids: Iterable[str], segments: Sequence[Path]) -> None:
+    """Write the ids of records whose segments are deleted, before they are.
+
+    Args:
+        directory: the log.
+        ids: those of the last records.
+        segments: those that stay.
+    """
+    written = directory / f"{IDS}.new"
+    file = os.open(written, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "wb") as kept:
+        kept.write(sealed_line({"ids": list(ids), "first": _number_of(segments)}))
+        kept.flush()
+        os.fsync(kept.fileno())
+    written.replace(directory / IDS)
+    sync_directory(directory)
+
+
+def kept_ids(directory: Path) -> list[str]:
     """Read the ids of records whose segments are deleted.
 
     Raises:
-        DamagedError: the file is not what was written.
+        DamagedError: the file is missing, older than the segments, or not what was written.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    path = directory / IDS
+    oldest = _number_of(segments_of(directory))
+    if not path.exists():
+        if oldest > 1:
+            raise _damaged_ids(path, "is missing, and has")
         return []
+    content = path.read_bytes()
     try:
         found = json.loads(content)
     except ValueError:
         found = None
     if found is None or (is_damaged(content) and isinstance(found, dict)):
-        raise DamagedError(
-            f"{path} is damaged: it has the ids of the last pushes; delete it to go on, and "
-            "a push that its sender repeats may then be taken twice"
-        )
-    # An older version has written a plain list.
-    return [str(each) for each in (found["ids"] if isinstance(found, dict) else found)]
+        raise _damaged_ids(path, "is damaged: it has")
+    if isinstance(found, list):  # an older version has written a plain list
+        return [str(each) for each in found]
+    if oldest > found.get("first", oldest):
+        raise _damaged_ids(path, f"is older than segment {oldest}, which is the first: it has")
+    return [str(each) for each in found["ids"]]
+
+
+def _damaged_ids(path: Path, problem: str) -> DamagedError:
+    return DamagedError(
+        f"{path} {problem} the ids of the last pushes; put it back from a backup, or let "
+        "`headrace doctor --checkpoint DIR --repair` begin it anew: a push that its sender repeats "
+        "may then be taken twice"
+    )
+
+
+def _number_of(segments: Sequence[Path]) -> int:
+    """Return the number of the first segment."""
+    return int(segments[0].stem) if segments else 1
 
 
 def is_segment(path: Path) -> bool:
     """Whether a file is a segment of a log, which somebody may be writing to."""
     numbered = len(path.stem) == _DIGITS and path.stem.isdecimal() and path.suffix == _SUFFIX
-    return numbered and (path.parent / _LOCK).exists()
+    return numbered and (path.parent / LOCK).exists()
 
 
 def check_segment(path: Path, content: bytes, start: int) -> None:
@@ -355,12 +385,27 @@ def check_segment(path: Path, content: bytes, start: int) -> None:
     place = start
     for line in content.splitlines(keepends=True):
         if is_damaged(line):
-            raise DamagedError(
-                f"{path} is damaged: the record at byte {place} is not what was written; put the "
-                "file back from a backup, or stop the run and let `headrace doctor --checkpoint "
-                "DIR --repair` replace that record by a rejected one"
-            )
+            raise _damaged_record(path, place)
         place += len(line)
+
+
+def _damaged_record(path: Path, place: int) -> DamagedError:
+    return DamagedError(
+        f"{path} is damaged: the record at byte {place} is not what was written; put the "
+        "file back from a backup, or stop the run and let `headrace doctor --checkpoint "
+        "DIR --repair` replace that record by a rejected one"
+    )
+
+
+def _check_end(path: Path) -> None:
+    """Check that a segment that is done ends with a whole line.
+
+    Raises:
+        DamagedError: it does not.
+    """
+    with _mapped(path) as content:
+        if content[-1:] not in (b"", b"\n"):
+            raise _damaged_record(path, content.rfind(b"\n") + 1)
 
 
 def sync_segment(path: Path) -> None:

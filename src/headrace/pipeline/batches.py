@@ -90,13 +90,22 @@ class _Evaluated:
 class Batches:
     """A deployment at work. Whatever fails, the manifests say where to go on."""
 
-    def __init__(self, deployment: Deployment, setup: Setup, tell: Tell | None = None) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        setup: Setup,
+        tell: Tell | None = None,
+        *,
+        forgets: bool = False,
+    ) -> None:
         """Begin where the deployment has stopped.
 
         Args:
             deployment: where to work.
             setup: what to run.
             tell: called with each batch that has been published.
+            forgets: whether what queries have reported that are gone may be dropped; else a
+                deployment with such reports cannot go on.
         """
         self.deployment = deployment
         self.layout = deployment.layout
@@ -111,6 +120,7 @@ class Batches:
         self._published: str | None = None
         self._at_hand: dict[str, Columns] = {}
         self._diagnosis = DeploymentDiagnosis(setup)
+        self._forgets = forgets
         self.notes = self._open()
 
     # -- going on ----------------------------------------------------------------------------
@@ -126,6 +136,8 @@ class Batches:
         settled = settled_marks(self.layout, last)
         # Before sinks are cut: what cannot be read cannot be told again.
         told = Told() if settled is not None else self._told(last)
+        if self._forgets:
+            told = replace(told, reports=_known_reports(told, last, self.setup.plans))
         _check_known(told, last, self.setup.plans)
         for name, sink in self._marked():
             sink.recover((last.marks if settled is None else settled).get(name))
@@ -135,6 +147,16 @@ class Batches:
         elif last.batch >= 0:
             self._publish(last, told)
         return list(changes(last, self.setup)) if last.batch >= 0 else []
+
+    def prepare(self) -> None:
+        """Restore the kernel ahead of the first batch, so that damage is found before it.
+
+        Raises:
+            MachineError: a file that the next batch needs is not what was written.
+        """
+        last = self.last()
+        _, around = self.setup.around()
+        self._kernel = (last.label, self._kernel_after(last, around))
 
     def _before(self, last: Manifest) -> Manifest | None:
         """The manifest before the last; without it, a run goes on all the same."""
@@ -553,6 +575,13 @@ class Batches:
         )
         self._tell(manifest, own)
         reach("published")
+
+
+def _known_reports(told: Told, last: Manifest, plans: Sequence[Plan]) -> list[Report]:
+    """Keep the reports of queries that are still as they were."""
+    digests = {plan.name: plan.digest for plan in plans}
+    known = {name for name, each in last.queries.items() if digests.get(name) == each.digest}
+    return [each for each in told.reports if each.query in known]
 
 
 def _check_known(told: Told, last: Manifest, plans: Sequence[Plan]) -> None:

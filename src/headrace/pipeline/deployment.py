@@ -13,7 +13,7 @@ from typing import Final, Self
 from headrace.durable import locked
 from headrace.errors import SettingError
 from headrace.pipeline.layout import Layout, create
-from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.records import read_record, sealed
 from headrace.pipeline.tables import IDENTITY
 from headrace.version import __version__
 
@@ -112,7 +112,7 @@ def read_identity(path: Path) -> Identity:
     Raises:
         MachineError: the file is not what was written, or of another version.
     """
-    return Identity(**unsealed(path.read_bytes(), path))
+    return Identity(**read_record(path))
 
 
 def _locked(layout: Layout) -> int:

@@ -16,7 +16,7 @@ from headrace.pipeline.faults import reach
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.memories import Snapshot
 from headrace.pipeline.panes import Pane, is_ahead, pane_from, tally_from
-from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.records import read_record, sealed
 from headrace.pipeline.time_jumps import TimeJump
 from headrace.sinks.base import Mark
 
@@ -213,7 +213,7 @@ def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest |
     path = _path(layout, f"{batch}.final" if final else str(batch))
     if not path.exists():
         return None
-    return _manifest(unsealed(path.read_bytes(), path))
+    return _manifest(read_record(path))
 
 
 def _record(manifest: Manifest) -> dict[str, object]:
@@ -328,5 +328,5 @@ def sweep(layout: Layout, kept: Sequence[Manifest], *, at_work: bool = False) ->
 
 def _keep(directory: Path, is_kept: Callable[[str], bool]) -> None:
     for file in directory.iterdir():
-        if not is_kept(file.name):
+        if not is_kept(file.name) and not file.is_dir():  # which nobody but a user has made
             file.unlink(missing_ok=True)

@@ -30,6 +30,19 @@ def sealed(record: object) -> bytes:
     return f'{{"format": {FORMAT}, "checksum": "{checksum}", "record": {text}}}'.encode()
 
 
+def read_record(path: Path) -> dict[str, Any]:
+    """Read the record of a file.
+
+    Raises:
+        MachineError: it cannot be read, is not what was written, or is of another version.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise damaged(path, f"it cannot be read ({error.strerror})") from error
+    return unsealed(content, path)
+
+
 def _fields(record: object) -> dict[str, object]:
     if not is_dataclass(record):
         raise InternalError(f"a record has a {type(record).__name__}, which is not for JSON")

@@ -14,7 +14,7 @@ import xxhash
 from headrace.durable import sync_directory
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import Manifest
-from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.records import read_record, sealed
 from headrace.pipeline.tables import private, unwritable
 from headrace.sinks.base import Mark
 
@@ -52,7 +52,7 @@ def settled_marks(layout: Layout, last: Manifest) -> Mapping[str, Mark] | None:
     """
     if not layout.settled.exists() or last.batch < 0:
         return None
-    found = unsealed(layout.settled.read_bytes(), layout.settled)
+    found = read_record(layout.settled)
     # The digest, not the number: a batch whose manifest was lost is done again.
     marks: Mapping[str, Mark] = found["marks"]
     return marks if found["manifest"] == _digest(layout, last) else None

@@ -16,6 +16,14 @@ from headrace.errors import DamagedError, InternalError, UnwritableError
 
 IDENTITY: Final = "deployment.json"
 """The file by which the directory of a deployment is known."""
+SERVED: Final = "deployment"
+"""The folder of the deployment in the directory of a server."""
+LOGS: Final = "streams"
+"""The folder with the logs of streams, beside it."""
+GRAPHS: Final = "static"
+"""The folder with the static graphs that were written through a server."""
+CATALOGUE: Final = "catalogue.json"
+CATALOGUE_COPY: Final = "catalogue.copy.json"
 
 
 def write_tables(path: Path, tables: Sequence[pa.Table], durable: bool = True) -> str:
@@ -71,9 +79,21 @@ _ONLY_WRITING: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 def damaged(path: Path, problem: str) -> DamagedError:
     """A file of a deployment is not what was written, and what to do."""
     kept = next((each for each in path.parents if (each / IDENTITY).exists()), path.parent)
-    return DamagedError(
-        f"{path} is damaged: {problem}; `headrace doctor --checkpoint {kept}` says what can be done"
-    )
+    command = f"headrace doctor --checkpoint {home_of(kept)}"
+    return DamagedError(f"{path} is damaged: {problem}; `{command}` says what can be done")
+
+
+def home_of(deployment: Path) -> Path:
+    """Return the directory that a user has named for a deployment: a server's has it in a folder.
+
+    >>> home_of(Path("runs/checkpoint"))
+    PosixPath('runs/checkpoint')
+    """
+    home = deployment.parent
+    has_catalogue = any((home / each).exists() for each in (CATALOGUE, CATALOGUE_COPY))
+    has_folders = all((home / each).is_dir() for each in (LOGS, GRAPHS))
+    served = deployment.name == SERVED and (has_catalogue or has_folders)
+    return home if served else deployment
 
 
 def read_tables(path: Path, checksum: str | None = None) -> list[pa.Table]:

@@ -13,11 +13,9 @@ from typing import Final
 from headrace.durable import sync_directory
 from headrace.errors import DamagedError, MachineError
 from headrace.pipeline.records import sealed, unsealed
-from headrace.pipeline.tables import private, unwritable
+from headrace.pipeline.tables import LOGS, private, unwritable
 
 LOGGER: Final = logging.getLogger("headrace.serve")
-LOGS: Final = "streams"
-"""The folder with the logs of streams, beside the catalogue."""
 ARRIVAL: Final = "arrival"
 SAID: Final = "said"
 
@@ -206,6 +204,8 @@ def checked_catalogue(path: Path, copy: Path, *, is_new: bool) -> CatalogueRecor
         MachineError: the file is damaged, missing or older than its copy.
     """
     found, kept = read_catalogue(path), _readable(copy)
+    if copy.is_dir():
+        raise DamagedError(f"{copy} is a folder, and has to be a file: move it out of the way")
     if found is None:
         if kept is not None or not is_new:
             raise DamagedError(_misses(path, kept))

@@ -88,6 +88,7 @@ class Deployed:
         self._is_at_work = False
         self._work_began = 0.0
         self._has_failed_at_work = False
+        self._is_whole = False
         self._runner: Runner | None = None
         self._log: SourceLog | None = None
         self._follower = LogFollower(self._deployment.layout.source_log)
@@ -239,6 +240,7 @@ class Deployed:
                 self._work()
             except Exception as error:  # noqa: BLE001 - it is reported, and the work tried again
                 self._has_failed_at_work |= self._is_at_work
+                self._is_whole = False
                 self._runner = None
                 self.stall.fail(error)
                 # What was asked for since may be what helps, such as to remove a query.
@@ -305,7 +307,12 @@ class Deployed:
                 limits=engine.limits,
             ),
         )
-        return Batches(deployment, setup, self._hear)
+        # A query that was removed has no results; nothing else would make room for it again.
+        batches = Batches(deployment, setup, self._hear, forgets=True)
+        if not self._is_whole:
+            batches.prepare()
+            self._is_whole = True
+        return batches
 
     def _note_success(self) -> None:
         """Take it that the deployment goes on: a batch is published, or there is none to do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import Any, Final, TypeVar
 from headrace.algebra.query import Ask, Registered
 from headrace.arrival_times import SteadyClock, duration_text
 from headrace.diagnosis import Note, NoteReporter
-from headrace.errors import HeadraceError, SettingError, counted
+from headrace.errors import HeadraceError, MachineError, SettingError, counted
 from headrace.metering import MEMORY, megabytes
 from headrace.pipeline.manifest import StreamState
 from headrace.rdf.terms import Iri, Quad
@@ -29,9 +28,9 @@ from headrace.serve.pushing import Inlet
 from headrace.serve.retained import Retained
 from headrace.serve.room import Room
 from headrace.serve.settings import Settings
+from headrace.serve.stall_reporter import LOGGER
 from headrace.serve.static_graphs import StaticGraphs
 
-LOGGER: Final = logging.getLogger("headrace.serve")
 T = TypeVar("T")
 _NEARLY: Final = 0.9
 _BEAT_SECONDS: Final = 0.5
@@ -60,25 +59,32 @@ class Hub:
         # Who has the deployment has all of it: another server at the same place ends here.
         self.deployed = Deployed(settings, self.place, self._prune)
         self.catalogue = self.deployed.catalogue
-        self.static = StaticGraphs(self.place.static, settings.static, settings.limits.static_bytes)
-        self.deployed.engine.static.add(self.static.all_quads())
         self.following = Following(self.limits.subscribers)
+        try:
+            self.static, self.retained = self._opened_graphs(), self._opened_results()
+        except BaseException:
+            self.deployed.close()
+            raise
         self._standing: list[Note] = []
         self._ahead: set[str] = set()
         self._reporter = NoteReporter(self._stand, time.monotonic, _NOTE_SECONDS)
-        self.retained = Retained(
-            self.place.results,
-            self.limits,
-            lambda: self.deployed.spoken,
-            self.following.hear,
-        )
         self.asking = Asking(self)
         self.room = Room(self.limits)
         self.reading = asyncio.Lock()
+        self._unpruned: set[str] = set()
         self._writers = ThreadPoolExecutor(_WRITERS, "log")
         self._changing = asyncio.Lock()
         self.looking = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None
+
+    def _opened_graphs(self) -> StaticGraphs:
+        found = StaticGraphs(self.place.static, self.settings.static, self.limits.static_bytes)
+        self.deployed.engine.static.add(found.all_quads())
+        return found
+
+    def _opened_results(self) -> Retained:
+        hear = self.following.hear
+        return Retained(self.place.results, self.limits, lambda: self.deployed.spoken, hear)
 
     async def open(self) -> None:
         """Begin to work."""
@@ -162,7 +168,12 @@ class Hub:
 
     def _prune(self, is_needed: Needed) -> None:
         for inlet in list(self.inlets.values()):
-            inlet.prune(is_needed)
+            try:
+                inlet.prune(is_needed)
+            except MachineError as error:  # the log only stays larger, and the next batch tries it
+                if str(error) not in self._unpruned:
+                    LOGGER.warning("%s", error)
+                self._unpruned.add(str(error))
 
     async def change(self, command: Callable[[], T]) -> T:
         """Have something done by the deployment, between two batches.

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from headrace.doctor import Finding, Status, checkpoint, is_ready, render
+from headrace.doctor.ingest_logs import examine_logs, logs_in, repair_logs
 from headrace.durable import sync_directory
-from headrace.errors import DamagedError, HeadraceError, MachineError, SettingError
-from headrace.ingest.log_repair import damaged_ids, damaged_records, repair_log
+from headrace.errors import DamagedError, HeadraceError, MachineError, SettingError, counted
 from headrace.pipeline.deployment import is_in_use
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.manifest import latest
 from headrace.pipeline.records import sealed
 from headrace.pipeline.settled import settled_marks
+from headrace.pipeline.tables import SERVED
 from headrace.serve.catalogue import CatalogueRecord, read_catalogue, replace_file
-from headrace.serve.place import LOST_END, Place
-from headrace.serve.retained import SINK, check_results
+from headrace.serve.place import Place
+from headrace.serve.retained import SINK, check_results, write_whole_end
 from headrace.serve.static_graphs import check_graphs
 from headrace.sinks.base import Mark
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 ASIDE: Final = "taken-back"
 """Where damaged files are stored as they were."""
-_MOST_SHOWN: Final = 20
+_NOT_MENDABLE: Final = "nothing was repaired: each line below says what else helps"
 
 
 def main(directory: Path, console: Console | None = None, *, mend: bool = False) -> int:
@@ -38,15 +40,18 @@ def main(directory: Path, console: Console | None = None, *, mend: bool = False)
         mend: whether to repair it first.
 
     Raises:
-        SettingError: it is in use, or nothing of it can be repaired.
+        SettingError: it is in use.
     """
     from rich.console import Console  # noqa: PLC0415 - importing this module must stay cheap
 
     console = console or Console()
-    if mend:
-        for line in repair(directory):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    done = repair(directory) if mend else []
     findings = list(examine(directory))
+    if mend and not done:
+        mended = "nothing is damaged" if is_ready(findings) else _NOT_MENDABLE
+        done = [mended]
+    for line in done:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for finding in findings:
         render(finding, console)
     return 0 if is_ready(findings) else 1
@@ -60,16 +65,20 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield from _of_graphs(place)
     results = _problem_of_results(place)
     if results is not None:
-        yield Finding("results", Status.FAIL, results, f"{mendable} moves the file out of the way")
-    for problem in place.shortened_logs(_logs(place)):
-        yield Finding("log", Status.FAIL, problem, LOST_END)
-    for problem in _problems_of_logs(place):
-        yield Finding("log", Status.FAIL, problem, f"{mendable} makes it a rejected record")
+        yield Finding(
+            "results", Status.FAIL, results, f"{mendable} leaves the results after the damage"
+        )
+    missing = _missing_results(place)
+    if missing is not None:
+        remedy = "put it back from a backup; without it, only what comes from now on has results"
+        yield Finding("results", Status.WARN, missing, remedy)
+    source_log = Layout(place.deployment).source_log
+    yield from examine_logs(logs_in(place.logs), source_log, mendable)
     yield from checkpoint.examine(place.deployment)
 
 
 def repair(directory: Path) -> list[str]:
-    """Repair what can be repaired; what was done, a line each.
+    """Repair what can be repaired; what was done, a line each, and nothing about the rest.
 
     Raises:
         SettingError: a server is running here.
@@ -79,11 +88,11 @@ def repair(directory: Path) -> list[str]:
         raise SettingError(f"{directory} is in use by a server; stop it first")
     aside = place.location / ASIDE
     done = [*_catalogue_put_back(place, aside), *_results_set_aside(place, aside)]
-    for folder in _logs(place):
-        done += repair_log(folder, aside)
+    done += repair_logs(logs_in(place.logs), Layout(place.deployment).source_log, aside)
     if any(each.status is Status.FAIL for each in checkpoint.examine(place.deployment)):
-        done.append(checkpoint.repair(place.deployment))
-    return done or ["nothing is damaged"]
+        with suppress(SettingError):  # what cannot be repaired is found again, with its remedy
+            done += checkpoint.repair(place.deployment, aside / SERVED).splitlines()
+    return done
 
 
 # -- the catalogue ---------------------------------------------------------------------------------
@@ -119,9 +128,9 @@ def _catalogue_put_back(place: Place, aside: Path) -> Iterator[str]:
     if copy is None:
         return
     if place.catalogue.exists():
-        _set_aside(place.catalogue, aside)
+        yield f"{place.catalogue} is moved to {_set_aside(place.catalogue, aside)}"
     replace_file(place.catalogue, sealed(copy))
-    yield f"{place.catalogue} is its copy again"
+    yield f"{place.catalogue} is {place.catalogue_copy} again"
 
 
 # -- graphs, results and logs ----------------------------------------------------------------------
@@ -145,6 +154,13 @@ def _problem_of_results(place: Place) -> str | None:
     return None
 
 
+def _missing_results(place: Place) -> str | None:
+    mark = _mark(place)
+    if place.results.exists() or not isinstance(mark, int) or mark == 1:
+        return None
+    return f"{place.results} is missing: the results of the last evaluations are gone"
+
+
 def _mark(place: Place) -> Mark | None:
     """Read the last mark of the results that the deployment has, as far as it can be read."""
     layout = Layout(place.deployment)
@@ -158,27 +174,16 @@ def _mark(place: Place) -> Mark | None:
 
 def _results_set_aside(place: Place, aside: Path) -> Iterator[str]:
     if _problem_of_results(place) is not None:
-        _set_aside(place.results, aside)
-        yield f"{place.results} is moved to {aside}: old results are gone"
+        kept = _set_aside(place.results, aside)
+        number = write_whole_end(kept, place.results, _mark(place))
+        left = counted(number, "evaluation")
+        yield f"{place.results} is moved to {kept}; {left} after the damage stay"
 
 
-def _logs(place: Place) -> list[Path]:
-    return sorted(place.logs.iterdir()) if place.logs.is_dir() else []
-
-
-def _problems_of_logs(place: Place) -> Iterator[str]:
-    for folder in _logs(place):
-        problem = damaged_ids(folder)
-        if problem is not None:
-            yield problem
-        for number, record in enumerate(damaged_records(folder)):
-            if number == _MOST_SHOWN:
-                yield f"{folder} has more damaged records"
-                break
-            yield record.text()
-
-
-def _set_aside(path: Path, aside: Path) -> None:
-    aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.replace(aside / path.name)
+def _set_aside(path: Path, aside: Path) -> Path:
+    """Move a file; where it is then."""
+    kept = checkpoint.free_name(aside / path.name)
+    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.replace(kept)
     sync_directory(path.parent)
+    return kept

@@ -6,17 +6,21 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from headrace.errors import DamagedError, SettingError
-from headrace.ingest.log import segments_of
+from headrace.ingest.log_repair import LostEnd, misplaced_folders
 from headrace.pipeline.layout import Layout
-from headrace.pipeline.pieces import Piece, read_pieces
-from headrace.pipeline.tables import IDENTITY
-from headrace.serve.catalogue import LOGS, Catalogue, StreamEntry, checked_catalogue
-
-LOST_END: Final = "put the file back from a backup, or start in a new directory"
-"""What to do for a log that has lost its end."""
+from headrace.pipeline.log_ends import lost_ends
+from headrace.pipeline.tables import (
+    CATALOGUE,
+    CATALOGUE_COPY,
+    GRAPHS,
+    IDENTITY,
+    LOGS,
+    SERVED,
+    home_of,
+)
+from headrace.serve.catalogue import Catalogue, StreamEntry, checked_catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +32,17 @@ class Place:
     @property
     def deployment(self) -> Path:
         """The deployment: commits, panes, memory."""
-        return self.location / "deployment"
+        return self.location / SERVED
 
     @property
     def catalogue(self) -> Path:
         """Which streams and queries there are."""
-        return self.location / "catalogue.json"
+        return self.location / CATALOGUE
 
     @property
     def catalogue_copy(self) -> Path:
         """The copy of the catalogue."""
-        return self.location / "catalogue.copy.json"
+        return self.location / CATALOGUE_COPY
 
     @property
     def results(self) -> Path:
@@ -53,7 +57,7 @@ class Place:
     @property
     def static(self) -> Path:
         """Static graphs that were written through the server."""
-        return self.location / "static"
+        return self.location / GRAPHS
 
     def log_of(self, entry: StreamEntry) -> Path:
         """The log of a stream."""
@@ -93,24 +97,16 @@ class Place:
         Raises:
             DamagedError: one has lost its end, and what is appended now would not be read.
         """
-        for problem in self.shortened_logs(map(self.log_of, entries)):
-            raise DamagedError(f"{problem}; {LOST_END}")
+        for lost in self.lost_ends(map(self.log_of, entries)):
+            raise DamagedError(
+                f"{lost.text()}; put the file back from a backup, or let `headrace doctor "
+                f"--checkpoint {self.location} --repair` put a rejected record there"
+            )
 
-    def shortened_logs(self, folders: Iterable[Path]) -> Iterator[str]:
-        """Name the newest segment of each of some logs that has lost its end."""
-        wanted, newest = set(folders), dict[Path, Piece]()
-        log = read_pieces(Layout(self.deployment).source_log)
-        for piece in (*log.before, *log.pieces):
-            path = Path(piece.path)
-            known = newest.get(path.parent)
-            if path.parent in wanted and (known is None or piece.path >= known.path):
-                newest[path.parent] = piece
-        for folder, piece in newest.items():
-            path = Path(piece.path)
-            size = path.stat().st_size if path.exists() else 0
-            goes_on = any(each.name > path.name for each in segments_of(folder))
-            if size < piece.stop and not goes_on:
-                yield f"{path} has {size:,} bytes, and {piece.stop:,} were read"
+    def lost_ends(self, folders: Iterable[Path]) -> Iterator[LostEnd]:
+        """Find the newest segment of each of some logs that has lost its end."""
+        readable = (each for each in folders if not misplaced_folders(each))
+        return lost_ends(Layout(self.deployment).source_log, readable)
 
     def _is_new(self) -> bool:
         """Whether nothing was ever pushed or evaluated here."""
@@ -133,6 +129,5 @@ class Place:
 
 def is_location(directory: Path) -> bool:
     """Whether a directory is that of a server."""
-    place = Place(directory)
-    deployed = (place.deployment / IDENTITY).exists() and not (directory / IDENTITY).exists()
-    return deployed or place.catalogue.exists() or place.catalogue_copy.exists()
+    is_checkpoint = (directory / IDENTITY).exists()
+    return not is_checkpoint and home_of(Place(directory).deployment) == directory

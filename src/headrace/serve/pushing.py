@@ -70,10 +70,14 @@ class Inlet:
         self.recent = Recent(rule_of(entry.time), limits.current_elements, limits.current_seconds)
         self._current = round(limits.current_seconds * SECOND)
         self._ends: dict[Path, int] = {}
-        newest = self._current_segments()
-        for path in newest:
-            check_segment(path, path.read_bytes(), 0)
-        self.recent.recall(newest)
+        try:
+            newest = self._current_segments()
+            for path in newest:
+                check_segment(path, path.read_bytes(), 0)
+            self.recent.recall(newest)
+        except BaseException:
+            self.log.close()
+            raise
         self._threads = threads
         self._keys: dict[str, None] = dict.fromkeys(self.log.recent_ids)
         self._coming: dict[str, asyncio.Future[None]] = {}

@@ -7,6 +7,7 @@ sink is the next id: after a crash, whatever has a greater id is cut off and com
 from __future__ import annotations
 
 import json
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from headrace.serve.catalogue import replace_file
 from headrace.serve.limits import Limits
 from headrace.sinks.base import Mark
 
+LOGGER: Final = logging.getLogger("headrace.serve")
 _LEAST_COMPACTED: Final = 4 << 20
 
 
@@ -133,6 +135,9 @@ class Retained:
             DamagedError: the file has lost evaluations before the mark.
         """
         following = mark if isinstance(mark, int) else 1
+        if self._found is None and following > self._next:
+            LOGGER.warning("%s is missing: results from before now are gone", self._path)
+            self._dropped = dict.fromkeys(self._spoken(), following - 1)
         if self._found is not None:
             self._found.check_end(self._path, mark)
             self._found = None  # later marks are those of what was written since
@@ -327,23 +332,68 @@ def read_results(path: Path) -> ResultsFile:
     length = content.rfind(b"\n") + 1
     found, next_id, is_numbered = [], 1, True
     for number, line in enumerate(content[:length].split(b"\n")[:-1], 1):
-        # An older version has written lines without checksums.
+        read = _read_line(line)
+        if read is None:
+            problem = f"{path} is damaged: line {number} is not what was written"
+            raise DamagedError(f"{problem}; {_REMEDY}")
+        said, text = read
         is_numbered = is_numbered and line[:1] != b"{"
-        checksum, text = (None, line) if line[:1] == b"{" else (line[:_HEX], line[_HEX + 1 :])
-        if checksum is not None and xxhash.xxh3_64_hexdigest(text).encode() != checksum:
-            raise _damaged_line(path, number)
-        try:
-            said = json.loads(text)
-            next_id = max(next_id, said[_NEXT] if _NEXT in said else said["id"] + 1)
-        except (ValueError, TypeError, KeyError):
-            raise _damaged_line(path, number) from None
+        next_id = max(next_id, said[_NEXT] if _NEXT in said else said["id"] + 1)
         if _NEXT not in said:
             found.append((said, text + b"\n"))
     return ResultsFile(found, length, next_id, is_numbered)
 
 
-def _damaged_line(path: Path, number: int) -> DamagedError:
-    return DamagedError(f"{path} is damaged: line {number} is not what was written; {_REMEDY}")
+def _read_line(line: bytes) -> tuple[dict[str, Any], bytes] | None:
+    """Read a line of results and its text; None if it is not what was written."""
+    # An older version has written lines without checksums.
+    checksum, text = (None, line) if line[:1] == b"{" else (line[:_HEX], line[_HEX + 1 :])
+    if checksum is not None and xxhash.xxh3_64_hexdigest(text).encode() != checksum:
+        return None
+    try:
+        said: dict[str, Any] = json.loads(text)
+        numbered = isinstance(said[_NEXT] if _NEXT in said else said["id"], int)
+    except (ValueError, TypeError, KeyError):
+        return None
+    return (said, text) if numbered else None
+
+
+def write_whole_end(source: Path, path: Path, mark: Mark | None) -> int:
+    """Write the evaluations after the last damaged line of a file of results to a new file.
+
+    There is no gap among them: if the end is lost, none is written.
+
+    Args:
+        source: the damaged file.
+        path: the new one.
+        mark: the next id, as far as a deployment knows it.
+
+    Returns:
+        How many evaluations there are.
+
+    Raises:
+        MachineError: the file cannot be written.
+    """
+    content = b"" if source.is_dir() else source.read_bytes()
+    whole, next_id, is_broken = list[bytes](), 1, False
+    for line in content[: content.rfind(b"\n") + 1].split(b"\n")[:-1]:
+        read = _read_line(line)
+        if read is None:
+            is_broken = True
+            continue
+        if is_broken:
+            whole.clear()
+            is_broken = False
+        said, text = read
+        next_id = max(next_id, said[_NEXT] if _NEXT in said else said["id"] + 1)
+        if _NEXT not in said:
+            whole.append(text + b"\n")
+    known = mark if isinstance(mark, int) else next_id
+    if next_id < known:
+        whole.clear()
+    numbering = json.dumps({_NEXT: known}).encode() + b"\n"
+    replace_file(path, b"".join(map(_checked, (numbering, *whole))))
+    return len(whole)
 
 
 def check_results(path: Path, mark: Mark | None) -> None:
@@ -366,7 +416,10 @@ SINK: Final = "server"
 _HEX: Final = 16
 _NEXT: Final = "next"
 """The member of a line that says which id is the next."""
-_REMEDY: Final = "it has old results only: move it out of the way, and the server goes on without"
+_REMEDY: Final = (
+    "it has old results only: move it out of the way, and the server goes on without; `headrace "
+    "doctor --checkpoint DIR --repair` leaves those after the damage"
+)
 
 
 def _kept(said: Mapping[str, Any], line: bytes) -> Kept:

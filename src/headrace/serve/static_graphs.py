@@ -8,6 +8,7 @@ Files that the server was started with can be read and not be written: they belo
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +20,7 @@ from typing import Final
 import xxhash
 
 from headrace.errors import DamagedError, DataError
-from headrace.pipeline.records import sealed, unsealed
+from headrace.pipeline.records import read_record, sealed
 from headrace.pipeline.tables import private, unwritable
 from headrace.rdf.files import content
 from headrace.rdf.formats import Format, format_of_path
@@ -31,6 +32,7 @@ from headrace.rdf.writing import to_ntriples
 from headrace.serve.catalogue import replace_file
 from headrace.serve.problems import Problem, place_of
 
+LOGGER: Final = logging.getLogger("headrace.serve")
 _MOST_TOLD: Final = 20
 
 
@@ -88,7 +90,10 @@ class StaticGraphs:
     def _read(self, file: str, checksum: str | None) -> Graph:
         path = self._folder / file
         if not path.exists():  # the index was the last to be written
-            _draft_of(path).replace(path)
+            try:
+                _draft_of(path).replace(path)
+            except OSError as error:
+                raise unwritable(path, error) from error
         data = path.read_bytes()
         return Graph(tuple(read(data, Format.N_TRIPLES, options=_OPTIONS)), file, checksum)
 
@@ -179,12 +184,14 @@ class StaticGraphs:
 
     def _sweep(self) -> None:
         """Delete files of graphs that were removed, and drafts that no index names."""
-        for file in self._removed:
-            (self._folder / file).unlink(missing_ok=True)
         used = {each.file for each in self.graphs.values()}
-        for path in self._folder.glob(f"*{_SUFFIX}{_DRAFT}"):
-            if path.name.removesuffix(_DRAFT) not in used:
+        drafts = self._folder.glob(f"*{_SUFFIX}{_DRAFT}")
+        unused = [path for path in drafts if path.name.removesuffix(_DRAFT) not in used]
+        for path in (*(self._folder / file for file in self._removed), *unused):
+            try:
                 path.unlink(missing_ok=True)
+            except OSError as error:  # the index names it, and the next change tries it again
+                LOGGER.warning("cannot delete %s, which nothing needs: %s", path, error.strerror)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +215,7 @@ def _checked_index(folder: Path) -> _Index:
     path = folder / INDEX
     found = _Index()
     if path.exists():
-        said = unsealed(path.read_bytes(), path)
+        said = read_record(path)
         # An older version has written no checksums.
         graphs = [(name, file, *(rest or [None])) for name, file, *rest in said["graphs"]]
         found = _Index(graphs, tuple(said.get("removed", ())))
