@@ -6,7 +6,10 @@ syncs. Each plays the same part, and comes to what a server on a good disk comes
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,7 +39,8 @@ from tests.disk.whole_server import (
     states,
     streams,
 )
-from tests.serve.clients import COUNT, PATIENCE, Process, process, served, until
+from tests.serve.clients import COUNT, PATIENCE, Process, free_port, process, served, until
+from tests.shared import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +90,7 @@ EVERY: list[Cell] = [
     *cells("results.ndjson", *WRITES, *SYNCS),
     *cells("results.ndjson", "write TORN", "fsync LOST", times=1),
     *cells(".results.ndjson.new", "write ENOSPC", "fsync LOST"),
-    *cells("deployment/source.log", "create EROFS", "ftruncate EIO", *WRITES, *SYNCS),
+    *cells("deployment/source.log", "create EROFS", *WRITES, *SYNCS),
     *cells("deployment/source.log", "write TORN", "fsync LOST", times=1),
     *cells("deployment/panes/*", "create EROFS", "unlink EROFS", *WRITES),
     *cells("deployment/memory/*", "create EROFS", "unlink EROFS", *WRITES, *SYNCS),
@@ -231,6 +235,8 @@ class Part:
         assert "headrace_stalled_seconds 0\n" not in metrics
 
 
+READY = "ready"
+LONG = pytest.mark.long
 REMEDIES = ("make room there", "put that right", "put it back", "doctor --checkpoint")
 
 
@@ -286,3 +292,80 @@ def check_log(server: Process) -> None:
     assert "Traceback" not in said, said
     lines = [line for line in said.splitlines() if "cannot go on" in line]
     assert len(lines) <= 5, said
+
+
+UNREADABLE = (
+    "catalogue.json",
+    "results.ndjson",
+    "static/index.json",
+    "static/*.nt",
+    "streams/*/*.ndjson",
+    "streams/*/recent-ids",
+    "deployment/deployment.json",
+    "deployment/source.log",
+    "deployment/settled.json",
+    "deployment/manifest/*",
+    "deployment/memory/*",
+    "deployment/panes/*",
+)
+
+
+@pytest.mark.parametrize("operation", ["open", "read"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(each, marks=() if each in {"catalogue.json", "static/*.nt"} else (LONG,))
+        for each in UNREADABLE
+    ],
+)
+def test_what_cannot_be_read_is_named(
+    file: str, operation: str, library: Path, made: Path, calm: Outcome, tmp_path: Path
+) -> None:
+    location = put_back(made)
+    disk = FaultyDisk(library, tmp_path / "disk").prepared()
+    disk.fail(operation, "EACCES" if operation == "open" else "EIO", str(location / file))
+    problem = refusal(made, disk)
+    doctor = [sys.executable, "-m", "headrace", "doctor", "--checkpoint", str(location)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **disk.environment}
+    found = subprocess.run(doctor, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in found.stdout + found.stderr
+    assert (found.returncode == 0) == (problem is None), (problem, found.stdout, found.stderr)
+    folder = str(location / file).rpartition("/*")[0] or str(location / file)
+    if problem is not None:
+        assert folder.partition("*")[0] in problem, problem
+        assert folder.partition("*")[0] in found.stdout, found.stdout
+        assert "Permission denied" in problem or "Input/output error" in problem
+    disk.recover()
+    with served(location) as client:
+        Part(client, location, lambda: None).play()
+        assert outcome(client) == calm
+
+
+def refusal(folder: Path, disk: FaultyDisk) -> str | None:
+    """Start a server with a disk: why it does not get ready, if it does not."""
+    port = free_port()
+    location = str(folder / "data")
+    command = [sys.executable, "-m", "headrace", "serve", "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **disk.environment}
+    with subprocess.Popen(
+        [*command, "--location", location], env=environment, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            said: str = until(lambda: answered(started, port))
+            return None if said == READY else said
+        finally:
+            started.kill()
+
+
+def answered(started: subprocess.Popen[str], port: int) -> Any:
+    """What a server says of itself: READY, why it does not go on, or nothing while it starts."""
+    if started.poll() is not None:
+        assert started.stderr is not None
+        return started.stderr.read()
+    try:
+        answer = httpx2.get(f"http://127.0.0.1:{port}/readyz", trust_env=False)
+    except httpx2.TransportError:
+        return None
+    if answer.status_code == 200:
+        return READY
+    return None if "starting" in answer.text else answer.json()["detail"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from headrace.doctor import Finding, Status
-from headrace.errors import MachineError
+from headrace.errors import DamagedError, MachineError
 from headrace.ingest.log import LOCK
 from headrace.ingest.log_repair import (
     damaged_ids,
@@ -39,8 +40,13 @@ def examine_logs(folders: Sequence[Path], source_log: Path, command: str) -> Ite
         for path in misplaced:
             detail = f"{path} is a folder, and has to be a file"
             yield Finding("log", Status.FAIL, detail, _remedy_of_folder(path))
-        if not misplaced:
+        if misplaced:
+            continue
+        try:
             yield from _of_log(folder, command)
+        except DamagedError as error:
+            detail, _, remedy = str(error).partition("; ")
+            yield Finding("log", Status.FAIL, detail, remedy)
     for detail, remedy in _lost(folders, source_log, command):
         yield Finding("log", Status.FAIL, detail, remedy)
 
@@ -80,7 +86,8 @@ def repair_logs(folders: Sequence[Path], source_log: Path, aside: Path) -> Itera
     """
     readable = [each for each in folders if not misplaced_folders(each)]
     for folder in readable:
-        yield from repair_log(folder, aside)
+        with suppress(DamagedError, OSError):  # what cannot be read is found again, with its remedy
+            yield from repair_log(folder, aside)
     try:
         for lost in list(lost_ends(source_log, readable)):
             yield fill_end(lost, aside)

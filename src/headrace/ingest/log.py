@@ -308,6 +308,21 @@ def last_received(segments: Sequence[Path]) -> int | None:
     return None
 
 
+def read_whole(path: Path) -> bytes:
+    """Read a file of a log.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedError(
+            f"{path} cannot be read ({error.strerror}); make it readable, or put the file back "
+            "from a backup"
+        ) from error
+
+
 def write_ids(directory: Path, ids: Iterable[str], segments: Sequence[Path]) -> None:
     """Write the ids of records whose segments are deleted, before they are.
 
@@ -338,7 +353,7 @@ def kept_ids(directory: Path) -> list[str]:
         if oldest > 1:
             raise _damaged_ids(path, "is missing, and has")
         return []
-    content = path.read_bytes()
+    content = read_whole(path)
     try:
         found = json.loads(content)
     except ValueError:

@@ -12,7 +12,7 @@ from typing import Final
 
 from headrace.durable import sync_directory
 from headrace.errors import DamagedError
-from headrace.ingest.log import IDS, LOCK, kept_ids, segments_of, write_ids
+from headrace.ingest.log import IDS, LOCK, kept_ids, read_whole, segments_of, write_ids
 from headrace.ingest.records import is_damaged, is_record, sealed_line
 
 _PROBLEM: Final = "the record was damaged on disk"
@@ -83,7 +83,7 @@ def damaged_records(folder: Path) -> Iterator[DamagedRecord]:
     """Find the damaged records of a log, of those that were written whole."""
     paths = segments_of(folder)
     for path in paths:
-        content = path.read_bytes()
+        content = read_whole(path)
         end = content.rfind(b"\n") + 1
         start = 0
         for line in content[:end].split(b"\n")[:-1]:
@@ -100,7 +100,7 @@ def damaged_records(folder: Path) -> Iterator[DamagedRecord]:
 
 def end_of_records(path: Path) -> int:
     """Return where the last whole record of a segment ends; 0 if there is no such file."""
-    return path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+    return read_whole(path).rfind(b"\n") + 1 if path.exists() else 0
 
 
 def damaged_ids(folder: Path) -> str | None:

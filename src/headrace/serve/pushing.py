@@ -12,7 +12,14 @@ from typing import Final, TypeAlias
 
 from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock
 from headrace.errors import MachineError
-from headrace.ingest.log import RECENT, IngestLog, LogFull, check_segment, last_received
+from headrace.ingest.log import (
+    RECENT,
+    IngestLog,
+    LogFull,
+    check_segment,
+    last_received,
+    read_whole,
+)
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format
 from headrace.serve.arriving import Arrived, rule_of
@@ -73,7 +80,7 @@ class Inlet:
         try:
             newest = self._current_segments()
             for path in newest:
-                check_segment(path, path.read_bytes(), 0)
+                check_segment(path, read_whole(path), 0)
             self.recent.recall(newest)
         except BaseException:
             self.log.close()
