@@ -47,7 +47,7 @@ export interface Note {
 
 export interface Query {
   name: string;
-  state: "running" | "paused" | "stopped";
+  state: "starting" | "running" | "stalled" | "paused" | "stopped";
   error: string | null;
   text: string;
   dialect: string;

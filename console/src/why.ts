@@ -15,7 +15,8 @@ const QUIET = 20;
 export function reason(query: Query, status: Status): Reason {
   if (query.state === "stopped") return { tone: "bad", text: `It has stopped: ${query.error ?? "it failed"}.`, advice: "Remove it, correct the text and register it again." };
   if (query.state === "paused") return { tone: "wait", text: "It is paused.", advice: "Resume it: it sees what comes from then on." };
-  if (status.problem) return { tone: "bad", text: status.problem, advice: "The server cannot go on before this is mended." };
+  if (status.problem) return { tone: "bad", text: `It stands still: ${status.problem}.`, advice: "The server tries again by itself, and what is pushed meanwhile is read then." };
+  if (query.state === "starting") return { tone: "wait", text: "The server is starting.", advice: "" };
   const alert = query.alerts[0];
   if (alert) return { tone: "bad", text: `It cannot keep its contract with ${alert.endpoint}: ${alert.problem ?? "it is broken"}.`, advice: `Its answers go on, estimated to be ${Math.round(100 * alert.accuracy)} % accurate and ${Math.round(100 * alert.completeness)} % complete.` };
   const note = query.notes[0];

@@ -8,7 +8,7 @@ import { draft } from "../settings";
 import { action, chip, complaint, confirmed, empty, field, go, linkTo, notice, type Context, type View } from "../view";
 import { TEMPLATES } from "./templates";
 
-export const TONES: Record<Query["state"], string> = { running: "good", paused: "wait", stopped: "bad" };
+export const TONES: Record<Query["state"], string> = { starting: "wait", running: "good", stalled: "bad", paused: "wait", stopped: "bad" };
 
 export function queries({ signal }: Context): View {
   const list = h("ul", { class: "rows", "aria-label": "Registered queries" });
