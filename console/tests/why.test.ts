@@ -11,6 +11,9 @@ const said = (changed: Partial<Query>, changedStream: Partial<Stream> = {}) => r
 test("each reason for silence has its words", () => {
   assert.equal(said({}).tone, "good");
   assert.match(said({ state: "paused" }).text, /paused/);
+  const stalled = reason({ ...query, state: "stalled" }, { problem: "cannot write /data/source.log: No space left on device; make room there", streams: [stream] } as unknown as Status);
+  assert.equal(stalled.tone, "bad");
+  assert.match(stalled.text, /stands still: cannot write \/data\/source.log.*make room there/);
   assert.match(said({ state: "stopped", error: "too many rows" }).text, /too many rows/);
   const note = { code: "unknown-predicate", severity: "warning" as const, text: "'q' looks for <x:p>: did you mean <x:P>?" };
   assert.deepEqual(said({ notes: [note] }), { tone: "wait", text: note.text, advice: "" });
