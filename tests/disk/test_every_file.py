@@ -127,8 +127,7 @@ def finish(client: TestClient) -> Everything:
     last = 1000 * (END - 5)
     found = {}
     for name in QUERIES:
-        until(lambda name=name: (every := kept(client, name)) and every[-1]["at"] >= last)
-        every = kept(client, name)
+        every = ended(client, name, last)
         assert [each["id"] for each in every] == sorted({each["id"] for each in every})
         found[name] = [(each["at"], content_of(each)) for each in every]
     repeated = (push(client, at, at + 2).json()["duplicate"] for at in (2, BEFORE + 10, AFTER - 2))
@@ -139,6 +138,12 @@ def finish(client: TestClient) -> Everything:
     ]
     others = (graphs(client), contents, streams(client), states(client))
     return Everything(found, tuple(repeated), others)
+
+
+def ended(client: TestClient, name: str, last: float) -> list[dict[str, Any]]:
+    """The evaluations of a query, once there is one of an instant."""
+    until(lambda: (every := kept(client, name)) and every[-1]["at"] >= last)
+    return kept(client, name)
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,8 @@ SYNCS = ("fsync EIO", "fsync LOST")
 
 def cells(file: str, *kinds: str, times: int = FOREVER) -> list[Cell]:
     """Make the cells of a kind of file."""
-    return [Cell(file, *kind.split(), times) for kind in kinds]
+    pairs = [kind.split() for kind in kinds]
+    return [Cell(file, operation, fault, times) for operation, fault in pairs]
 
 
 EVERY: list[Cell] = [
@@ -203,7 +204,7 @@ class Part:
 
     def watch(self) -> list[str]:
         """Wait for the last results; where the server stands still, check that it says so."""
-        stalls = []
+        stalls: list[str] = []
         ends = time.monotonic() + PATIENCE
         while not all(self.has_ended(name) for name in QUERIES):
             assert time.monotonic() < ends, "it does not go on"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+import httpx2
 
 from headrace.serve.limits import Limits
 from tests.serve.clients import CARS, COUNT, TIMED, evaluations, passages, register, served, until
@@ -39,15 +41,6 @@ _SEGMENT_BYTES = 2_500
 SMALL = Limits(log_bytes=8 * _SEGMENT_BYTES)
 
 
-class Client(Protocol):
-    """What asks a server: in this process or another."""
-
-    def get(self, url: str, **options: Any) -> Any: ...
-    def put(self, url: str, **options: Any) -> Any: ...
-    def post(self, url: str, **options: Any) -> Any: ...
-    def delete(self, url: str, **options: Any) -> Any: ...
-
-
 def make(location: Path) -> None:
     """Make the directory of a server that has something of everything, and stop it."""
     with served(location, limits=SMALL) as client:
@@ -67,22 +60,22 @@ def make(location: Path) -> None:
         until(lambda: any(location.glob("streams/*/recent-ids")))
 
 
-def put_graph(client: Client, name: str) -> Any:
+def put_graph(client: httpx2.Client, name: str) -> Any:
     headers = {"Content-Type": "text/turtle"}
     return client.put("/store", params={"graph": name}, content=KNOWN, headers=headers)
 
 
-def push(client: Client, start: int, stop: int) -> Any:
+def push(client: httpx2.Client, start: int, stop: int) -> Any:
     headers = {"Content-Type": TIMED, "Idempotency-Key": f"from {start}"}
     return client.post("/streams/cars", content=passages(start, stop), headers=headers)
 
 
-def outcome(client: Client) -> dict[str, list[tuple[float, Sequence[Any]]]]:
+def outcome(client: httpx2.Client) -> dict[str, list[tuple[float, Sequence[Any]]]]:
     """What the queries have reported, once the last windows have closed."""
     return {name: reported(client, name) for name in QUERIES}
 
 
-def reported(client: Client, name: str) -> list[tuple[float, Sequence[Any]]]:
+def reported(client: httpx2.Client, name: str) -> list[tuple[float, Sequence[Any]]]:
     """The evaluations of a query, each with its instant and its content, in an order of its own."""
 
     def found() -> list[dict[str, Any]]:
@@ -95,7 +88,7 @@ def reported(client: Client, name: str) -> list[tuple[float, Sequence[Any]]]:
     return [(each["at"], content_of(each)) for each in every]
 
 
-def kept(client: Client, name: str) -> list[dict[str, Any]]:
+def kept(client: httpx2.Client, name: str) -> list[dict[str, Any]]:
     answer = client.get(f"/queries/{name}/results", params={"last": 1000})
     assert answer.status_code == 200, answer.text
     every: list[dict[str, Any]] = answer.json()["evaluations"]
@@ -106,16 +99,16 @@ def content_of(evaluation: Mapping[str, Any]) -> list[str]:
     return sorted(map(repr, evaluation.get("rows", evaluation.get("triples", []))))
 
 
-def states(client: Client) -> dict[str, str]:
+def states(client: httpx2.Client) -> dict[str, str]:
     return {each["name"]: each["state"] for each in client.get("/queries").json()["queries"]}
 
 
-def graphs(client: Client) -> list[str | None]:
+def graphs(client: httpx2.Client) -> list[str | None]:
     answer = client.get("/graphs")
     assert answer.status_code == 200, answer.text
     found = [each["iri"] for each in answer.json()["graphs"] if each["kind"] == "static"]
     return sorted(found, key=str)
 
 
-def streams(client: Client) -> list[str]:
+def streams(client: httpx2.Client) -> list[str]:
     return sorted(each["name"] for each in client.get("/streams").json()["streams"])

@@ -147,9 +147,9 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     states = Counter(state_of(hub, each)[0] for each in hub.catalogue.queries.values())
     queries = [({"state": each}, float(states[each])) for each in STATES]
     yield Measure("headrace_queries", "gauge", "Registered queries, by their state.", queries)
-    stalled = [({}, hub.deployed.stall.seconds)]
+    seconds = hub.deployed.stall.seconds
     says = "Seconds for which the deployment has not been able to go on."
-    yield Measure("headrace_stalled_seconds", "gauge", says, stalled)
+    yield Measure("headrace_stalled_seconds", "gauge", says, [({}, seconds)])
     waiting = float(hub.asking.under_way)
     says = "Queries of /sparql being evaluated or waiting."
     yield Measure("headrace_sparql_under_way", "gauge", says, [({}, waiting)])
