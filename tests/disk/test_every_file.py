@@ -70,12 +70,7 @@ KINDS = (
 )
 FORGETFUL = ("results.ndjson", "streams/*/recent-ids", "streams/*/*.ndjson")
 """What is repaired without what was in it: old results, and the keys of old pushes."""
-UNREPAIRED = (
-    "static/index.json",
-    "static/*.nt",
-    "deployment/deployment.json",
-    "deployment/source.log",
-)
+UNREPAIRED = ("static/index.json", "static/*.nt", "deployment/deployment.json")
 """What nothing else has: it can only be put back, unless the damage spares what was read."""
 REMEDIES = ("doctor --checkpoint", "put it back", "put the file back", "put that file back", "move")
 Damage = Callable[[Path], None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -148,6 +149,7 @@ UNNOTICED: list[tuple[Find, Damage]] = [
 MENDED = [
     *(each for each in REFUSED if each[0] in {manifest, memory, results}),
     *((source_log, how) for how in (truncated, flipped)),  # what follows is found again
+    *((source_log, how) for how in (emptied, deleted)),  # manifests say how far files were read
 ]
 """What `doctor --repair` knows how to go on from."""
 
@@ -184,7 +186,8 @@ def test_the_last_batch_is_taken_back_and_done_again(
     damage(path)
     remedies = {each.remedy for each in checkpoint.examine(run.place.checkpoint)} - {""}
     assert all("--repair" in each for each in remedies)
-    assert "goes on after batch" in checkpoint.repair(run.place.checkpoint)
+    done = checkpoint.repair(run.place.checkpoint)
+    assert "goes on after batch" in done or f"{path} is written anew" in done
     assert is_ready(list(checkpoint.examine(run.place.checkpoint)))
     done = run.place.run()
     assert done.exit_code == 0, done.stderr
@@ -202,6 +205,32 @@ def test_what_cannot_be_repaired_is_left_alone(find: Find, damage: Damage, run: 
     with pytest.raises(SettingError, match="start again in a new directory"):
         checkpoint.repair(run.place.checkpoint)
     assert sorted(run.place.checkpoint.rglob("*")) == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_source_log_with_lost_lines_is_rebuilt(seed: int, run: Stopped) -> None:
+    path, chance = source_log(run), random.Random(seed)
+    every = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(each for each in every if chance.random() < seed / 6))
+    checkpoint.repair(run.place.checkpoint)
+    if seed % 2:  # also where the last batch is lost later
+        truncated(manifest(run))
+        checkpoint.repair(run.place.checkpoint)
+    assert is_ready(list(checkpoint.examine(run.place.checkpoint)))
+    done = run.place.run()
+    assert done.exit_code == 0, done.stderr
+    assert run.place.written() == run.calm
+
+
+def test_a_source_log_is_not_guessed(run: Stopped, tmp_path: Path) -> None:
+    shutil.copytree(run.place.streams, tmp_path / "streams")
+    moved = Place(tmp_path / "streams", tmp_path / "run")
+    stopped = stopped_run(moved, tmp_path, run.calm, "stepped raise 5")
+    deleted(source_log(stopped))
+    for source in (tmp_path / "streams").rglob("*.tnq"):
+        source.write_text(source.read_text().replace("\n", " ", 1))  # has fewer lines than before
+    with pytest.raises(SettingError, match=r"source\.log is damaged.*start again"):
+        checkpoint.repair(moved.checkpoint)
 
 
 def whole_log(path: Path) -> list[Piece]:

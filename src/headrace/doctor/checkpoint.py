@@ -20,6 +20,7 @@ import xxhash
 
 from headrace.doctor import Finding, Status, is_ready, render
 from headrace.doctor.ingest_logs import examine_logs, logs_in, repair_logs
+from headrace.doctor.source_log_repair import rebuilt, write_log
 from headrace.durable import sync_directory
 from headrace.errors import DataError, HeadraceError, MachineError, SettingError
 from headrace.kernel.grid import NEVER
@@ -34,7 +35,7 @@ from headrace.pipeline.manifest import (
     read_manifest,
 )
 from headrace.pipeline.panes import Pane
-from headrace.pipeline.pieces import read_pieces
+from headrace.pipeline.pieces import Piece, read_pieces
 from headrace.pipeline.records import read_record
 from headrace.pipeline.settled import settled_marks
 from headrace.pipeline.sparklog import (
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 ASIDE: Final = "taken-back"
 """Where what was taken back is kept, for whoever wants to know what happened."""
 ANEW: Final = "put the file back from a copy, or start again in a new directory"
+_NOTHING: Final = "nothing is damaged"
 _KAFKA: Final = "kafka://"
 
 
@@ -164,8 +166,18 @@ def repair(directory: Path, aside: Path | None = None) -> str:
     done = list(repair_logs(logs_in(layout.logs), layout.source_log, aside))
     damage = [each.detail for each in examine(directory) if each.status is Status.FAIL]
     if not damage:
-        return "\n".join(done) or "nothing is damaged"
+        return "\n".join(done) or _NOTHING
     states = _states(layout)
+    pieces = _rebuilt_log(layout, states)
+    if pieces is not None:
+        done += [f"damage: {each}" for each in damage]
+        if layout.source_log.exists():
+            kept = _set_aside(layout, layout.source_log, aside)
+            done.append(f"{layout.source_log} is moved to {kept}")
+        write_log(layout.source_log, pieces)
+        done.append(f"{layout.source_log} is written anew from what the last batches have read")
+        rest = repair(directory, aside)
+        return "\n".join(done if rest == _NOTHING else [*done, rest])
     reason = _not_mendable(layout, states)
     if reason is not None:
         raise SettingError(f"this cannot be repaired: {'; '.join(damage)}; {reason}; {ANEW}")
@@ -401,7 +413,27 @@ def _of_spark(layout: Layout, state: State | None) -> list[Finding]:
     ]
 
 
+def _rebuilt_log(layout: Layout, states: Sequence[State]) -> list[Piece] | None:
+    """Rebuild the source log, if it is why no batch is whole and that is possible."""
+    manifests = [each.manifest for each in states if each.manifest is not None]
+    if not manifests or any(not each.problems for each in states):
+        return None
+    newest = max(each.pieces for each in manifests)
+    if _tried(partial(_check_log, layout, newest)) is None:
+        return None
+    try:
+        return rebuilt(layout.source_log, manifests)
+    except MachineError:  # another version has written it
+        return None
+
+
 def _remedy(layout: Layout, states: Sequence[State]) -> str:
+    if _rebuilt_log(layout, states) is not None:
+        home = home_of(layout.directory)
+        return (
+            f"`headrace doctor --checkpoint {home} --repair` writes {layout.source_log.name} anew "
+            "from what the last batches have read"
+        )
     if _not_mendable(layout, states) is not None:
         return ANEW
     whole = next(state for state in states if not state.problems)

@@ -24,7 +24,7 @@ from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pan
 from headrace.pipeline.results import LATE, REJECTED
 from headrace.pipeline.time_jumps import find_line, follow_time_jump
 
-_MOST_FILES: Final = 64
+MOST_FILES: Final = 64
 """The line numbers of so many files are remembered, of each stream."""
 
 Loaded = tuple[Pane, Columns]
@@ -105,7 +105,7 @@ def _advanced(
     return replace(
         state.with_counts(_counters(pane, columns.elements)),
         highs={**state.highs, pane.partition: max(known, default=None)},
-        lines=dict(list(lines.items())[-_MOST_FILES:]),
+        lines=dict(list(lines.items())[-MOST_FILES:]),
         reason=state.reason or next((reason for _, reason, *_ in rejected), None),
         tally=_add_tally(state.tally, pane),
     )
