@@ -186,8 +186,8 @@ def test_the_last_batch_is_taken_back_and_done_again(
     damage(path)
     remedies = {each.remedy for each in checkpoint.examine(run.place.checkpoint)} - {""}
     assert all("--repair" in each for each in remedies)
-    done = checkpoint.repair(run.place.checkpoint)
-    assert "goes on after batch" in done or f"{path} is written anew" in done
+    said = checkpoint.repair(run.place.checkpoint)
+    assert "goes on after batch" in said or f"{path} is written anew" in said
     assert is_ready(list(checkpoint.examine(run.place.checkpoint)))
     done = run.place.run()
     assert done.exit_code == 0, done.stderr

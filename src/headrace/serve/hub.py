@@ -93,10 +93,12 @@ class Hub:
             self.place.check_logs(self.catalogue.streams.values())
             for entry in self.catalogue.streams.values():
                 self.inlets[entry.name] = self._inlet(entry)
-        except HeadraceError:
+        except BaseException:
             for inlet in self.inlets.values():
                 inlet.log.close()
             self.deployed.close()
+            self._writers.shutdown()
+            self.retained.close()
             self.asking.close()
             raise
         self.deployed.start(self.retained)
