@@ -30,6 +30,7 @@ from tests.disk.whole_server import (
     NEW,
     OLD_GRAPH,
     QUERIES,
+    content_of,
     graphs,
     kept,
     make,
@@ -39,7 +40,7 @@ from tests.disk.whole_server import (
     states,
     streams,
 )
-from tests.serve.clients import COUNT, PATIENCE, Process, free_port, process, served, until
+from tests.serve.clients import CARS, COUNT, PATIENCE, Process, free_port, process, served, until
 from tests.shared import ROOT
 
 pytestmark = pytest.mark.slow
@@ -293,6 +294,43 @@ def check_log(server: Process) -> None:
     assert "Traceback" not in said, said
     lines = [line for line in said.splitlines() if "cannot go on" in line]
     assert len(lines) <= 5, said
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "cell",
+    [Cell("deployment/source.log", "write", "TORN"), Cell("results.ndjson", "fsync", "LOST")],
+    ids=str,
+)
+def test_a_server_on_spark_stalls_and_goes_on(cell: Cell, library: Path, tmp_path: Path) -> None:
+    location = tmp_path / "data"
+    disk = FaultyDisk(library, tmp_path / "disk").prepared()
+    with process(tmp_path, "--runner", "spark", **disk.environment) as server:
+        with server.client() as client:
+            stream = {"iri": CARS, "time": "said"}
+            client.put("/streams/cars", json=stream).raise_for_status()
+            client.post("/queries", json={"text": COUNT, "name": "counts"}).raise_for_status()
+            push(client, 0, 20).raise_for_status()
+            until(lambda: len(kept(client, "counts")) == 3)
+            disk.fail(cell.operation, cell.fault, str(location / cell.file))
+            push(client, 20, 42).raise_for_status()
+            until(lambda: client.get("/readyz").status_code == 503)
+            assert states(client) == {"counts": "stalled"}
+            names_the_fault(client.get("/readyz").json()["detail"], location)
+            disk.recover()
+            until(lambda: len(kept(client, "counts")) == 8)
+            is_ready(client)
+            assert states(client) == {"counts": "running"}
+            found = [(each["id"], each["at"], content_of(each)) for each in kept(client, "counts")]
+        check_log(server)
+    with served(tmp_path / "calm") as calm:
+        calm.put("/streams/cars", json=stream).raise_for_status()
+        calm.post("/queries", json={"text": COUNT, "name": "counts"}).raise_for_status()
+        push(calm, 0, 42).raise_for_status()
+        until(lambda: len(kept(calm, "counts")) == 8)
+        every = kept(calm, "counts")
+        assert found == [(each["id"], each["at"], content_of(each)) for each in every]
 
 
 UNREADABLE = (

@@ -26,6 +26,7 @@ from headrace.serve.problems import Problem, problem_of
 from headrace.serve.results import results_socket
 from headrace.serve.routes import OPERATIONS
 from headrace.serve.settings import Settings
+from headrace.serve.stall_reporter import StalledError
 from headrace.serve.streams import base_of, push_socket
 from headrace.serve.taking import taken
 
@@ -154,7 +155,7 @@ async def _of_problem(_request: Request, error: Exception) -> Response:
 async def _of_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HeadraceError), "it is registered for these"
     problem = problem_of(error)
-    if problem.status >= 500:  # noqa: PLR2004 - a mistake of ours, or of the machine
+    if problem.status >= 500 and not isinstance(error, StalledError):  # noqa: PLR2004 - a mistake of ours, or of the machine
         LOGGER.error("%s", error)
     return problem.response()
 

@@ -31,7 +31,7 @@ from headrace.serve.catalogue import QueryEntry
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
-from headrace.serve.stall_reporter import LOGGER, StallReporter
+from headrace.serve.stall_reporter import LOGGER, StalledError, StallReporter
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
@@ -348,7 +348,7 @@ class Deployed:
             refused = [self._commands.popleft() for _ in range(min(number, len(self._commands)))]
             others_wait = bool(self._commands)
         for _, done in refused:
-            done.set_exception(MachineError(f"the deployment cannot go on: {self.stall.problem}"))
+            done.set_exception(StalledError(f"the deployment cannot go on: {self.stall.problem}"))
         return others_wait
 
     def _hear(self, manifest: Manifest, told: Told) -> None:

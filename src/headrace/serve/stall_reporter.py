@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from headrace.errors import HeadraceError, UnwritableError, counted
+from headrace.errors import HeadraceError, MachineError, UnwritableError, counted
 
 LOGGER: Final = logging.getLogger("headrace.serve")
 STARTING: Final = "starting"
@@ -18,6 +18,10 @@ _LONGEST_INTERVAL: Final = 3_600.0
 _MOST_REASONS: Final = 20
 _NAMES: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*")
 """Numbers and names of files that differ from attempt to attempt."""
+
+
+class StalledError(MachineError):
+    """A change is refused because the deployment stands still, which is logged already."""
 
 
 class StallReporter:

@@ -115,6 +115,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
     )
     # What goes wrong with requests is told by the application, and why it cannot start below.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    # What fails in a batch on Spark is reported by the deployment, without a traceback each time.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     secrets = Redacting(settings.token, settings.read_token)
     for handler in logging.getLogger().handlers:
         handler.addFilter(secrets)
