@@ -293,3 +293,16 @@ def test_doctor_repairs_from_the_folder_of_the_deployment_as_well(made: Made) ->
     assert f"{last} is moved to {aside}" in done
     assert aside.exists()
     assert not failures(made.location)
+
+
+def test_doctor_repairs_several_damages_at_once(made: Made) -> None:
+    made.put_back()
+    deleted(made.location / "deployment" / "source.log")
+    flipped(made.location / "catalogue.json")
+    newest = max(made.location.glob("streams/*/*.ndjson"), key=lambda path: path.stat().st_size)
+    flipped(newest)
+    assert location_checks.repair(made.location)
+    assert not failures(made.location)
+    found = refusal_or_end(made.location)
+    assert isinstance(found, Everything)
+    check_end(found, "streams/*/*.ndjson", made)

@@ -88,10 +88,11 @@ def repair(directory: Path) -> list[str]:
         raise SettingError(f"{directory} is in use by a server; stop it first")
     aside = place.location / ASIDE
     done = [*_catalogue_put_back(place, aside), *_results_set_aside(place, aside)]
-    done += repair_logs(logs_in(place.logs), Layout(place.deployment).source_log, aside)
     if any(each.status is Status.FAIL for each in checkpoint.examine(place.deployment)):
         with suppress(SettingError):  # what cannot be repaired is found again, with its remedy
             done += checkpoint.repair(place.deployment, aside / SERVED).splitlines()
+    # The source log, which may be new, says what was read of the logs.
+    done += repair_logs(logs_in(place.logs), Layout(place.deployment).source_log, aside)
     return done
 
 
