@@ -114,7 +114,7 @@ class Deployed:
         """Why the deployment is not at work, with the remedy; none if it is."""
         on_spark = self.settings.runner is not RunnerKind.INLINE
         if on_spark and self._is_at_work and time.monotonic() - self._work_began > _PROBATION:
-            return None
+            self._note_success()
         return self.stall.problem
 
     def _engine(self) -> Engine:
