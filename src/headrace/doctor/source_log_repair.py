@@ -58,8 +58,8 @@ def rebuilt(path: Path, manifests: Sequence[Manifest]) -> list[Piece] | None:
     Raises:
         MachineError: another version has written the log.
     """
-    known = _known_pieces(path, manifests)
-    try:
+    try:  # what cannot be read now may be whole
+        known = _known_pieces(path, manifests)
         for manifest in sorted(manifests, key=lambda each: each.pieces):
             _fill(known, manifest)
     except (_UnknownError, OSError):
