@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from headrace.errors import DamagedError
-from headrace.pipeline import batches, intake
+from headrace.kernel.step import Kernel
 from headrace.serve.stall_reporter import LOGGER, STARTING, StallReporter
 from tests.serve.clients import (
     COUNT,
@@ -64,19 +64,19 @@ def test_a_reason_is_logged_at_growing_intervals(caplog: pytest.LogCaptureFixtur
 def test_a_batch_that_fails_again_and_again_stalls_until_its_query_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    step = intake.step_kernel
+    slices = Kernel.slices
 
-    def poisoned(kernel: Any, *arguments: Any) -> Any:
+    def poisoned(kernel: Kernel, *arguments: Any) -> Any:
         if any(query.plan.name == "poison" for query in kernel.queries):
             raise ZeroDivisionError("of the query")
-        return step(kernel, *arguments)
+        return slices(kernel, *arguments)
 
     with served(tmp_path / "calm") as client:
         with_cars(client)
         register(client, COUNT, name="counts")
         push(client, passages(0, 22))
         calm = evaluations(client, "counts", 4)
-    monkeypatch.setattr(batches, "step_kernel", poisoned)
+    monkeypatch.setattr(Kernel, "slices", poisoned)
     with served(tmp_path / "data") as client, caplog.at_level(logging.WARNING, LOGGER.name):
         with_cars(client)
         register(client, COUNT, name="counts")
