@@ -153,6 +153,17 @@ def test_short_queries_do_not_wait_for_long_ones(tmp_path: Path) -> None:
         assert {each.result().status_code for each in long} == {504}
 
 
+def test_reading_static_graphs_takes_no_time_of_a_query(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(seconds=0.4)) as client:
+        for size in (60_000, 60_001):
+            text = "".join(f"<x:n{n}> <x:p> <x:m{n}> .\n" for n in range(size))
+            client.put("/store?default", content=text, headers=N_TRIPLES).raise_for_status()
+            query = "SELECT * { <x:n7> ?p ?o }"
+            answer = client.get("/sparql", params={"query": query})
+            assert answer.status_code == 200, answer.text
+            assert len(answer.json()["results"]["bindings"]) == 1
+
+
 def test_what_is_used_of_limits_is_measured(tmp_path: Path) -> None:
     with served(tmp_path / "data", limits=Limits(queries=3)) as client:
         client.put("/streams/other", json={"iri": OTHER})

@@ -102,8 +102,8 @@ class Asking:
             reads_graphs = bool(any(graphs) or _NAMES_GRAPHS.search(text))
             streams = await asyncio.to_thread(self._streams) if reads_graphs else ()
             async with self._static() as static:
-                request = SparqlRequest(text, base, *graphs, *accepted, static, tuple(streams))
-                found = await self._pool.answered(request)
+                request = SparqlRequest(text, base, *graphs, *accepted, tuple(streams))
+                found = await self._pool.answered(request, static)
         finally:
             self._under_way -= 1
         if isinstance(found, Refusal):

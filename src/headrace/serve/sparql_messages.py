@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeAlias
 
 import polars as pl
 
@@ -84,7 +84,6 @@ class SparqlRequest:
         named: graphs that GRAPH sees, likewise.
         accept: the types that the client accepts.
         form: the type that it names in the URL.
-        static: the static graphs.
         streams: the contents of streams, if the query may read graphs.
     """
 
@@ -94,8 +93,11 @@ class SparqlRequest:
     named: Sequence[str]
     accept: str | None
     form: str | None
-    static: StaticSnapshot
     streams: Sequence[StreamContent] = ()
+
+
+Message: TypeAlias = "WorkerSettings | StaticSnapshot | SparqlRequest | Cancellation"
+"""What the server sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ class Cancellation:
     reason: str
 
 
-def packed(message: WorkerSettings | SparqlRequest | Cancellation) -> bytes:
+def packed(message: Message) -> bytes:
     """Return a message of the server as it is sent."""
     return _framed(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 

@@ -40,6 +40,7 @@ from headrace.serve.sparql_messages import (
     Refusal,
     SparqlAnswer,
     SparqlRequest,
+    StaticSnapshot,
     StreamContent,
     WorkerSettings,
     packed_reply,
@@ -55,20 +56,20 @@ _NICER: Final = 5
 
 
 class SparqlWorker:
-    """Answers requests over a store, which it makes anew where static graphs have changed."""
+    """Answers requests over a store of static graphs."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Begin without data."""
         self._settings = settings
+        self._snapshot: StaticSnapshot | None = None
         self._store: Store | None = None
-        self._version = -1
         self._terms = 0
         self.meter: Meter | None = None
 
     def answered(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
         """Answer a request, or say why not."""
         try:
-            store = self._over(request)
+            store = self._store or self._loaded()
             MEMORY.start(resident_bytes() + self._settings.memory)
             self.meter = Meter(self._settings.limits)
             with metered(self.meter):
@@ -118,17 +119,22 @@ class SparqlWorker:
             )
         return found
 
-    def _over(self, request: SparqlRequest) -> Store:
-        """Return a store with the static graphs of a request."""
-        store = self._store
-        if (
-            store is not None
-            and self._version == request.static.version
-            and store.dictionary.passing - self._terms <= _MOST_TERMS
-        ):
-            return store
-        settings = self._settings
-        limits = settings.limits
+    def load(self, snapshot: StaticSnapshot) -> None:
+        """Have the static graphs of a snapshot in place of others."""
+        self._snapshot, self._store = snapshot, None
+        self._loaded()
+        release_memory()
+
+    def tidy(self) -> None:
+        """Return what a request has left behind, when nothing waits for it."""
+        if self._store is not None and self._store.dictionary.passing - self._terms > _MOST_TERMS:
+            self._store = None
+            with suppress(OSError):  # a newer snapshot has taken the place of this one
+                self._loaded()
+        release_memory()
+
+    def _loaded(self) -> Store:
+        settings, limits = self._settings, self._settings.limits
         store = Store(
             services=settings.services,
             max_rows=limits.rows,
@@ -137,9 +143,9 @@ class SparqlWorker:
             seed=settings.seed,
         )
         store.schemas.declare(settings.schemas, settings.static, ())
-        store.add_encoded(*read_static(request.static.path))
-        self._store, self._version = store, request.static.version
-        self._terms = store.dictionary.passing
+        assert self._snapshot is not None, "the server sends one first"
+        store.add_encoded(*read_static(self._snapshot.path))
+        self._store, self._terms = store, store.dictionary.passing
         return store
 
 
@@ -187,20 +193,29 @@ def main() -> None:
     assert isinstance(settings, WorkerSettings), "the server sends them first"
     worker = SparqlWorker(settings)
     _send(outgoing, None)
-    requests: SimpleQueue[SparqlRequest] = SimpleQueue()
-    threading.Thread(target=_listen, args=(incoming, worker, requests), daemon=True).start()
+    messages: SimpleQueue[SparqlRequest | StaticSnapshot] = SimpleQueue()
+    threading.Thread(target=_listen, args=(incoming, worker, messages), daemon=True).start()
     while True:
-        _send(outgoing, worker.answered(requests.get()))
-        release_memory()
+        match messages.get():
+            case StaticSnapshot() as snapshot:
+                worker.load(snapshot)
+                _send(outgoing, None)
+            case SparqlRequest() as request:
+                _send(outgoing, worker.answered(request))
+                worker.tidy()
 
 
-def _listen(incoming: BinaryIO, worker: SparqlWorker, requests: SimpleQueue[SparqlRequest]) -> None:
+def _listen(
+    incoming: BinaryIO,
+    worker: SparqlWorker,
+    messages: SimpleQueue[SparqlRequest | StaticSnapshot],
+) -> None:
     """Take requests and cancellations; end the process with the server."""
     try:
         while True:
             match _received(incoming):
-                case SparqlRequest() as request:
-                    requests.put(request)
+                case SparqlRequest() | StaticSnapshot() as message:
+                    messages.put(message)
                 case Cancellation(reason):
                     if worker.meter is not None:
                         worker.meter.stop(reason)

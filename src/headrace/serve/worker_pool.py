@@ -24,9 +24,11 @@ from headrace.metering import megabytes
 from headrace.serve.problems import busy
 from headrace.serve.sparql_messages import (
     Cancellation,
+    Message,
     Refusal,
     SparqlAnswer,
     SparqlRequest,
+    StaticSnapshot,
     WorkerSettings,
     packed,
     read_reply,
@@ -42,6 +44,8 @@ _IDLE: Final = 30.0
 """Seconds after which a worker that is not needed is ended, but for one."""
 _MARGIN: Final = 1.25
 """A worker that uses so many times what it may is ended: it did not stop by itself."""
+_LEFT: Final = 2
+"""An idle worker that uses so many times what it did before its request is ended."""
 _SECRETS: Final = ("HEADRACE_TOKEN", "HEADRACE_READ_TOKEN")
 _TOO_LATE: Final = 504
 T = TypeVar("T")
@@ -55,6 +59,7 @@ class Worker:
     Attributes:
         process: the process.
         idle_since: when its last request ended.
+        version: of the static graphs that it has; none if it has none yet.
         base: the bytes that it used before its request.
         verdict: why it was ended, if the server did it.
         writing: is locked while a message is sent to it.
@@ -62,6 +67,7 @@ class Worker:
 
     process: Popen[bytes]
     idle_since: float = 0.0
+    version: int | None = None
     base: int = 0
     verdict: Refusal | None = None
     writing: Lock = field(default_factory=Lock)
@@ -86,7 +92,7 @@ class Worker:
         with self.process:  # it closes them and waits
             pass
 
-    def send(self, message: WorkerSettings | SparqlRequest | Cancellation) -> None:
+    def send(self, message: Message) -> None:
         """Send a message.
 
         Raises:
@@ -108,6 +114,19 @@ class Worker:
         found = self.receive()
         assert found is not None, "it says that it is ready only once"
         return found
+
+    def load(self, static: StaticSnapshot) -> None:
+        """Have it read static graphs, if it has others, and wait until it has.
+
+        Raises:
+            OSError: the process has ended.
+            EOFError: likewise.
+        """
+        if self.version != static.version:
+            self.send(static)
+            self.receive()
+            self.version = static.version
+        self.base = self.memory
 
     def receive(self) -> SparqlAnswer | Refusal | None:
         """Wait for the next reply of the process.
@@ -151,10 +170,12 @@ class WorkerPool:
         """The bytes that all processes use."""
         return sum(each.memory for each in [*self._idle, *self._busy])
 
-    async def answered(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
-        """Have a request answered by a worker."""
+    async def answered(
+        self, request: SparqlRequest, static: StaticSnapshot
+    ) -> SparqlAnswer | Refusal:
+        """Have a request answered by a worker over some static graphs."""
         async with self._slots:
-            worker = await self._taken()
+            worker = await self._taken(static)
             answering = asyncio.create_task(self._exchanged(worker, request))
             done, _ = await asyncio.wait({answering}, timeout=SHORT)
             if done:
@@ -164,27 +185,34 @@ class WorkerPool:
                     return await answering
             await self._cancelled(worker, answering)
         async with self._long, self._slots:
-            return await self._exchanged(await self._taken(), request)
+            return await self._exchanged(await self._taken(static), request)
 
     # -- processes -------------------------------------------------------------------------
 
-    async def _taken(self) -> Worker:
+    async def _taken(self, static: StaticSnapshot) -> Worker:
+        """Take a worker with some static graphs; to read them takes no time of a query."""
         if self._watcher is None:
             self._watcher = asyncio.create_task(self._watch())
-        if self._idle:
+        while self._idle:
             worker = self._idle.pop()
-        else:
             try:
-                worker = await self._in_thread(self._started)
-            except OSError as error:
-                raise busy(f"no process can be started for the query: {error.strerror}") from None
+                await self._in_thread(lambda: worker.load(static))  # noqa: B023 - it is awaited
+            except (EOFError, OSError, ValueError):  # something has ended it
+                self._threads.submit(worker.clear)
+            else:
+                self._busy.add(worker)
+                return worker
+        try:
+            worker = await self._in_thread(lambda: self._started(static))
+        except (EOFError, OSError, ValueError) as error:
+            raise busy(f"no process can be started for the query: {error}") from None
         self._busy.add(worker)
         return worker
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
-    def _started(self) -> Worker:
+    def _started(self, static: StaticSnapshot | None) -> Worker:
         if self._closed:
             raise busy("the server is stopping")
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
@@ -194,12 +222,15 @@ class WorkerPool:
         command = [sys.executable, "-m", "headrace.serve.sparql_worker"]
         worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=environment | single))
         worker.send(self.settings)
-        worker.receive()  # it is ready; the time that this takes is not that of a query
+        worker.receive()
+        worker.base = worker.memory
+        if static is not None:
+            worker.load(static)
         return worker
 
     def _start_another(self) -> None:
         """Have a worker ready for the next request."""
-        worker = self._started()
+        worker = self._started(None)
         if self._closed:
             worker.clear()
         else:
@@ -220,7 +251,6 @@ class WorkerPool:
     async def _exchanged(self, worker: Worker, request: SparqlRequest) -> SparqlAnswer | Refusal:
         """Send a request, and wait for the answer or for the end of the process."""
         seconds = self.settings.limits.seconds
-        worker.base = worker.memory
         try:
             limit = None if seconds is None else seconds + _GRACE
             async with asyncio.timeout(limit):
@@ -268,8 +298,10 @@ class WorkerPool:
                 if now - worker.idle_since > _IDLE:
                     self._end_idle(worker)
             # What evaluations have left behind must not keep others out.
+            for worker in [each for each in self._idle if each.memory > _LEFT * each.base]:
+                self._end_idle(worker)
             large = sorted(self._idle, key=lambda each: each.memory)
-            while large and self.used > self.memory() // 2:
+            while large and self.used > self.memory():
                 self._end_idle(large.pop())
             self._check_memory()
 
