@@ -38,8 +38,8 @@ class Evaluation:
         accuracy: what share of the answer is estimated to be right, where remote data come from a
             local view; None if none do.
         completeness: what share of the rows that are expected the answer has, likewise.
-        since: the first of the instants that it stands for, if all windows are empty at them; None
-            if it stands for its own only.
+        since: the first of the instants that it stands for, if windows hold the same at all of
+            them; None if it stands for its own only.
         instants: how many instants it stands for.
     """
 
