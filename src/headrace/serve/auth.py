@@ -41,6 +41,7 @@ def _raw(policy: str) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in given.items()]
 
 
+_FAILED: Final = 400
 _OF_PAGES: Final = _raw(PAGE_POLICY)
 _OF_ANSWERS: Final = _raw(_API_POLICY)
 
@@ -69,10 +70,11 @@ class Guard:
             await _refuse(problem, scope, receive, send)
             return
         is_page = scope["path"] == "/" or scope["path"].startswith(_ASSETS)
-        policy = _OF_PAGES if is_page else _OF_ANSWERS
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
+                # A problem is no page, wherever it has occurred.
+                policy = _OF_PAGES if is_page and message["status"] < _FAILED else _OF_ANSWERS
                 given = {name for name, _ in message["headers"]}
                 more = [each for each in policy if each[0] not in given]
                 message["headers"] = [*message["headers"], *more]
@@ -182,6 +184,5 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
             await send({"type": "websocket.close", "code": 1008, "reason": problem.title})
         return
     response = problem.response()
-    for name, value in _HEADERS.items():
-        response.headers[name] = value
+    response.raw_headers.extend(_OF_ANSWERS)
     await response(scope, receive, send)
