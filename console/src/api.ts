@@ -69,11 +69,23 @@ export interface Query {
   last: { id: number; at: number; rows: number } | null;
 }
 
+/** A kind of request that is refused until its reason is gone. */
+export interface Refusal {
+  requests: string;
+  reason: string;
+  status: number;
+  limit: string | null;
+  /** Whether the server is ready nonetheless. */
+  is_ready: boolean;
+}
+
 export interface Status {
   version: string;
   runner: string;
   ready: boolean;
   problem: string | null;
+  /** What is refused now, the worst first. */
+  refused: Refusal[];
   read_only: boolean;
   now: number;
   uptime: number;

@@ -1,6 +1,7 @@
 // What is around the views: navigation, connection, theme, notices, dialogs, shortcuts.
 import { onTokenNeeded } from "./api";
 import { fill, fresh, h, s, say } from "./dom";
+import { refusals } from "./why";
 import { bytes } from "./format";
 import { live } from "./live";
 import { theme, token, type Theme } from "./settings";
@@ -59,8 +60,8 @@ export class Shell {
     const { connection, status } = live;
     if (connection === "lost") this.say("lost", "The connection is lost. What you see is as it was; trying again …");
     else if (connection === "refused") this.say("lost", `The server refuses: ${live.problem}`);
-    else if (status?.problem) this.say("lost", status.problem);
-    else if (status && !status.ready) this.say("wait", "The server is starting …");
+    else if (status && !status.ready && !status.problem) this.say("wait", "The server is starting …");
+    else if (status?.refused.length) this.say(status.refused.every((each) => each.is_ready) ? "wait" : "lost", refusals(status.refused));
     else if (live.restarts > this.restarts) {
       this.restarts = live.restarts;
       this.say("back", "Connected again. Everything goes on where it was.");

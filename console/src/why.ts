@@ -1,5 +1,5 @@
 // Why nothing comes out, in a sentence: the notes of the server, which all front ends show.
-import type { Query, Status, Stream } from "./api";
+import type { Query, Refusal, Status, Stream } from "./api";
 import { duration, plural } from "./format";
 import { lastPart } from "./terms";
 
@@ -10,6 +10,7 @@ export interface Reason {
 }
 
 const QUIET = 20;
+const SHOWN = 3;
 
 /** What keeps a query from giving rows, if anything does. */
 export function reason(query: Query, status: Status): Reason {
@@ -32,6 +33,13 @@ export function reason(query: Query, status: Status): Reason {
   if (query.rows === 0) return { tone: "good", text: `It runs. ${plural(query.evaluations, "window has", "windows have")} closed, and nothing in them matched.`, advice: "" };
   if (query.last?.rows === 0) return { tone: "good", text: "It runs. The last window was empty.", advice: "" };
   return { tone: "good", text: "It runs.", advice: "" };
+}
+
+/** What the server refuses now, a line each: the worst first, and not very many. */
+export function refusals(refused: Refusal[]): string {
+  const lines = refused.slice(0, SHOWN).map(({ requests, reason }) => sentence(`${requests} are refused: ${reason}`));
+  if (refused.length > SHOWN) lines.push(`${plural(refused.length - SHOWN, "more kind of requests is", "more kinds of requests are")} refused.`);
+  return lines.join("\n");
 }
 
 /** A note of the server as a sentence of its own. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Query, Status, Stream } from "../src/api";
-import { reason } from "../src/why";
+import type { Query, Refusal, Status, Stream } from "../src/api";
+import { reason, refusals } from "../src/why";
 
 const stream = { name: "cars", iri: "x:cars", title: "Cars", elements: 10, late: 0, rejected: 0, rate: 2, lag: 0.2, queries: [] } as unknown as Stream;
 const query = { name: "q", state: "running", error: null, streams: ["x:cars"], evaluations: 3, rows: 5, overloaded: false, alerts: [], notes: [], last: { id: 1, at: 1, rows: 2 } } as unknown as Query;
@@ -26,4 +26,11 @@ test("each reason for silence has its words", () => {
   const alert = { endpoint: "http://e.x/sparql", at: 1, problem: "it does not answer", accuracy: 0.5, completeness: 0.25 };
   assert.match(said({ alerts: [alert] }).text, /contract with http:\/\/e\.x\/sparql: it does not answer/);
   assert.match(said({ alerts: [alert] }).advice, /50 % accurate and 25 % complete/);
+});
+
+test("each refusal has its line, and many are counted", () => {
+  const refusal = (stream: string): Refusal => ({ requests: `pushes to stream '${stream}'`, reason: "cannot write a.log: No space left on device", status: 503, limit: null, is_ready: false });
+  assert.equal(refusals([refusal("a")]), "Pushes to stream 'a' are refused: cannot write a.log: No space left on device.");
+  assert.equal(refusals(["a", "b", "c", "d"].map(refusal)).split("\n").at(-1), "1 more kind of requests is refused.");
+  assert.equal(refusals(["a", "b", "c", "d", "e"].map(refusal)).split("\n").at(-1), "2 more kinds of requests are refused.");
 });

@@ -312,16 +312,16 @@ def test_a_failed_append_to_a_log_is_refused_and_may_be_repeated(
     kind: str, stopped: Stopped
 ) -> None:
     with served(stopped.location) as client:
-        with failing("streams/", kind) as hit:
+        # The server tries by itself whether the disk takes writes again, more than once.
+        with failing("streams/", kind, times=1_000) as hit:
             answer = client.post(
                 "/streams/cars",
                 content=passages(BEFORE, AFTER),
                 headers={"Content-Type": "application/vnd.headrace.timed-n-quads"},
             )
-        assert answer.status_code == 503, answer.text
-        assert hit == [kind]
-        with failing("streams/", kind):
             refused = client.get("/readyz")
+        assert answer.status_code == 503, answer.text
+        assert set(hit) == {kind}
         assert refused.status_code == 503
         assert "pushes to stream 'cars' are refused" in refused.json()["detail"]
         assert client.get("/readyz").status_code == 200

@@ -52,6 +52,11 @@ LOCK: Final = "lock"
 class LogFull(MachineError):  # noqa: N818 - a state that ends by itself, when readers have read
     """A log has reached its quota; there is room again when what has been read is pruned."""
 
+    def __init__(self, message: str, more: int) -> None:
+        """Take what is wrong, and how many bytes there was no room for."""
+        super().__init__(message)
+        self.more = more
+
 
 class IngestLog:
     """The one writer of a log; its methods may be called from several threads."""
@@ -215,7 +220,8 @@ class IngestLog:
         if self._quota is not None and self._size + more > self._quota + beyond:
             raise LogFull(
                 f"the ingest log {self.directory} has {self._size:,} bytes, "
-                f"and {more:,} more would exceed its quota of {self._quota:,}"
+                f"and {more:,} more would exceed its quota of {self._quota:,}",
+                more,
             )
 
     def _begin_segment(self) -> None:

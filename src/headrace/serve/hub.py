@@ -128,6 +128,7 @@ class Hub:
             MEMORY.sample(time.monotonic())
             self._look_at_arrivals()
             for inlet in list(self.inlets.values()):
+                inlet.probe()
                 read = self.deployed.readers.get(inlet.entry.iri)
                 if inlet.entry.time == ARRIVAL and read:
                     try:

@@ -32,8 +32,9 @@ from headrace.rdf.vocabulary import RDF_TYPE, WELL_KNOWN_PREFIXES
 from headrace.serve.bodies import hub_of
 from headrace.serve.graph_formats import PREFIXES
 from headrace.serve.hub import Hub
-from headrace.serve.problems import Problem, busy
+from headrace.serve.problems import MEDIA_TYPE, Problem, busy
 from headrace.serve.queries import known_streams
+from headrace.serve.refusals import probe_logs, standing_refusals
 from headrace.serve.results import EVENTS
 from headrace.serve.streams import base_of
 from headrace.serve.views import STATES, memory, state_of, status_view
@@ -103,17 +104,17 @@ async def healthz(_request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """The deployment is at work."""
+    """The deployment is at work, and takes what it may take; what is refused, and why."""
     hub = hub_of(request)
-    if hub.deployed.problem is not None:
-        raise busy(hub.deployed.problem)
-    if hub.memory_shortage is not None:
-        raise busy(hub.memory_shortage)
-    for inlet in list(hub.inlets.values()):
-        problem = await inlet.problem()
-        if problem is not None:
-            raise busy(f"pushes to stream '{inlet.entry.name}' are refused: {problem}")
-    return JSONResponse({"status": "ok"})
+    await probe_logs(hub)
+    found = standing_refusals(hub)
+    refused = {"refused": [each.as_json() for each in found]}
+    first = next((each for each in found if not each.is_ready), None)
+    if first is None:
+        return JSONResponse({"status": "ok", **refused})
+    problem = busy(hub.deployed.problem or first.text)
+    said = problem.as_json() | refused
+    return JSONResponse(said, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
 
 
 async def metrics(request: Request) -> Response:

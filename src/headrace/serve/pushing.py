@@ -96,6 +96,8 @@ class Inlet:
         self.pushed = 0
         self.closing = False
         self._problem: str | None = None
+        self._probing: asyncio.Task[None] | None = None
+        self._no_room_for = 0
 
     # -- pushing -----------------------------------------------------------------------------
 
@@ -168,6 +170,7 @@ class Inlet:
             try:
                 await self._append(batch, urgent=False)
             except LogFull as full:
+                self._no_room_for = full.more
                 # Heartbeats close windows, and only then may what has filled the log be deleted.
                 beats = [each for each in batch if not each[0].elements]
                 self._refuse([each for each in batch if each[0].elements], full)
@@ -200,6 +203,8 @@ class Inlet:
         lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
         self._written = records[-1].received
         self._problem = None
+        if any(arrived.elements for arrived, _ in batch):
+            self._no_room_for = 0
         self._taken(batch, lines)
 
     def _record(self, arrived: Arrived) -> Record:
@@ -250,17 +255,33 @@ class Inlet:
         """How many elements came in each of the last 60 whole seconds, the oldest first."""
         return seconds_of(self._counts.items(), self.times.now() // SECOND, 60)
 
-    async def problem(self) -> str | None:
-        """Return why pushes are refused, after a failed write and until the disk takes writes."""
-        if self._problem is not None and not self.closing:
-            loop = asyncio.get_running_loop()
-            try:
-                await loop.run_in_executor(self._threads, self.log.check_writable)
-            except MachineError as error:
-                self._problem = str(error)
-            else:
-                self._problem = None
-        return self._problem
+    @property
+    def problem(self) -> str | None:
+        """Why pushes are refused, after a failed write and until the disk takes writes."""
+        return None if self.closing else self._problem
+
+    def probe(self) -> asyncio.Task[None] | None:
+        """Find out whether a disk that took no writes does so again; None if it took them."""
+        if self.problem is None:
+            return None
+        # All who ask at once wait for one probe.
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.get_running_loop().create_task(self._probe())
+        return self._probing
+
+    async def _probe(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._threads, self.log.check_writable)
+        except MachineError as error:
+            self._problem = str(error)
+        else:
+            self._problem = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the log still has no room for what was refused last."""
+        return self._no_room_for > 0 and self.log.size + self._no_room_for > self.quota
 
     @property
     def size(self) -> int:
@@ -305,6 +326,7 @@ class Inlet:
     async def close(self) -> None:
         """Write what is waiting, and let go of the log."""
         self.closing = True
-        if self._writer is not None:
-            await self._writer
+        for task in (self._writer, self._probing):
+            if task is not None:
+                await task
         self.log.close()

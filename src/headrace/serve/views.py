@@ -11,6 +11,7 @@ from headrace.dialects import Parsed
 from headrace.planning.explain import default_graph_text, frame_text, report_text
 from headrace.serve.catalogue import QueryEntry, StreamEntry
 from headrace.serve.hub import Hub
+from headrace.serve.refusals import standing_refusals
 from headrace.serve.stall_reporter import STARTING
 from headrace.version import __version__
 
@@ -194,6 +195,7 @@ def status_view(hub: Hub, base: str, read_only: bool) -> dict[str, Any]:
         "runner": str(hub.settings.runner),
         "ready": hub.deployed.problem is None,
         "problem": None if hub.deployed.problem == STARTING else hub.deployed.problem,
+        "refused": [each.as_json() for each in standing_refusals(hub)],
         "read_only": read_only,
         "now": hub.now,
         "uptime": round(time.monotonic() - hub.began, 1),
