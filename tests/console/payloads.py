@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page
 
 REFUSED_BY_BROWSER = ("Content Security Policy", "Blocked script execution", "Refused to")
 """Of what the browser writes on its console where only it has kept something from running."""
@@ -98,7 +98,7 @@ def markup(listener: str) -> list[str]:
         "\u202e<script>hit()</script>\u202c\u2066\u200f\u061c",
         "\ufeff<script>hit()</script>",
         "\uff1cscript\uff1ehit()\uff1c/script\uff1e",
-        "<b>bold</b> \"'`<img src=\"'`\" onerror=hit()>",
+        '<b>bold</b> "\'`<img src="\'`" onerror=hit()>',
         'click "B" href javascript:hit()',
         '"]; click A call hit(); A["',
         "%%{init: {'securityLevel': 'loose'}}%%<img src=x onerror=hit()>",
@@ -173,10 +173,14 @@ class Watch:
         context.on("page", self._watch)
 
     def _watch(self, page: Page) -> None:
-        page.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dismiss)
         page.on("pageerror", lambda error: self._note(f"error: {error}"))
         page.on("console", self._read)
         page.on("request", lambda request: self._look(request.url))
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self._note(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _note(self, what: str) -> None:
         self.offences.append(what)
@@ -224,7 +228,7 @@ def as_turtle(said: list[str], links: list[str], listener: str) -> str:
         lines.append(
             f"<http://e.x/{number}> <http://e.x/says> {json.dumps(text)} ; "
             f"<http://e.x/links> <{link}> ; "
-            f'<http://e.x/typed> {json.dumps(text)}^^<{link}> ; '
+            f"<http://e.x/typed> {json.dumps(text)}^^<{link}> ; "
             f"<http://e.x/tagged> {json.dumps(text)}@en-onload ; "
             f"<http://www.w3.org/2000/01/rdf-schema#label> {json.dumps(text)} ; "
             f"<http://www.w3.org/2003/01/geo/wgs84_pos#lat> {48 + number / 100} ; "
