@@ -163,9 +163,10 @@ class Listener:
 class Watch:
     """A context of a browser in which everything is noticed that a payload would do."""
 
-    def __init__(self, context: BrowserContext, listener: Listener) -> None:
-        """Watch all pages of a context."""
+    def __init__(self, context: BrowserContext, listener: Listener, *, bypass: bool) -> None:
+        """Watch all pages of a context, in which policies of pages may not count."""
         self.context = context
+        self.bypass = bypass
         self.offences: list[str] = []
         self._listener = listener
         self._before = len(listener.asked)
@@ -215,7 +216,7 @@ def watched(chromium: Browser, listener: Listener, *, bypass: bool) -> Iterator[
         viewport={"width": 1280, "height": 860},
     )
     try:
-        yield Watch(context, listener)
+        yield Watch(context, listener, bypass=bypass)
     finally:
         context.close()
 

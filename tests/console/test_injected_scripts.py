@@ -432,13 +432,18 @@ def test_answers_that_are_opened_run_nothing(
     watch: Watch, server: Server, listener: Listener
 ) -> None:
     page = watch.context.new_page()
+    drawings = 0
     for path in answers(iris(listener.url)):
         visit(page, server.url + path)
         page.wait_for_timeout(50)
         if "events" not in path:
             page.wait_for_load_state()
             assert [each for each in page.frames if each != page.main_frame] == [], path
+        if watch.bypass and "format=svg" in path and page.locator("svg").count():
+            assert page.evaluate(FOREIGN) == [], path
+            drawings += 1
     page.wait_for_timeout(MOMENT)
+    assert drawings > 0 or not watch.bypass
 
 
 def test_problems_that_are_opened_run_nothing(
@@ -446,24 +451,9 @@ def test_problems_that_are_opened_run_nothing(
 ) -> None:
     page = watch.context.new_page()
     for number, payload in enumerate([*markup(listener.url), *iris(listener.url)]):
-        for path in reflections(payload)[number % 3 :: 3]:
+        for path in reflections(payload)[number % 6 :: 6]:
             visit(page, server.url + path)
     page.wait_for_timeout(MOMENT)
-
-
-@pytest.mark.parametrize("graph", DRAWN)
-@pytest.mark.parametrize("name", ["hostile", "tests", "paths", "unknown", "built", "made"])
-def test_drawings_have_text_only(
-    chromium: Browser, listener: Listener, server: Server, name: str, graph: str
-) -> None:
-    listener.page = b""
-    with watched(chromium, listener, bypass=True) as watching:
-        page = watching.context.new_page()
-        answer = page.goto(f"{server.url}queries/{name}/plan?format=svg&graph={graph}")
-        if answer is not None and answer.status == 200:
-            assert page.locator("svg").first.is_visible()
-            check_inert(page)
-        assert watching.found == []
 
 
 def test_every_answer_has_a_policy(server: Server, listener: Listener) -> None:
