@@ -39,7 +39,7 @@ SOON = 30_000
 MOMENT = 400
 STREAM = "http://e.x/'onload='hit()"
 MADE = "javascript:hit()//made"
-WINDOW = "[RANGE 3600s STEP 1s]"
+WINDOW = "[RANGE 3600s STEP 5s]"
 FORMS = ("json", "ndjson", "xml", "csv", "tsv", "turtle", "ntriples", "nquads", "trig", "jsonld")
 DRAWN = ("operators", "rewritten", "denotational", "network", "reduced")
 TABS = ("", "/plan", "/text")
