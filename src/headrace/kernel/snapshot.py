@@ -421,6 +421,7 @@ class _Snapshot:
         loose_from: int | None = None,
     ) -> Solutions:
         """The solutions of a triple pattern, remembered if they are static."""
+        self.around.budget.meter.check("a pattern")
         return self._observed(pattern, lambda: self._kept_pattern(pattern, limited, loose_from))
 
     def _kept_pattern(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from headrace.algebra.expressions import Variable
 from headrace.algebra.operators import Bgp, Join, Operator
@@ -31,14 +33,23 @@ def greedy(estimates: Sequence[Estimate]) -> Iterator[int]:
     >>> list(greedy(abc[:2])), list(greedy([abc[0], abc[2], abc[1]]))
     ([1, 0], [1, 2, 0])
     """
-    remaining = set(range(len(estimates)))
-    bound: frozenset[str] = frozenset()
-    while remaining:
-        connected = {each for each in remaining if estimates[each].variables & bound}
-        chosen = min(connected or remaining, key=lambda each: (estimates[each].rows, each))
-        remaining.remove(chosen)
-        bound |= estimates[chosen].variables
-        yield chosen
+    every = [(each.rows, place) for place, each in enumerate(estimates)]
+    heapify(every)
+    with_variable = defaultdict[str, list[int]](list)
+    for place, each in enumerate(estimates):
+        for variable in each.variables:
+            with_variable[variable].append(place)
+    connected: list[tuple[int, int]] = []
+    chosen: set[int] = set()
+    while every:
+        _, place = heappop(connected or every)
+        if place in chosen:
+            continue
+        chosen.add(place)
+        yield place
+        for variable in estimates[place].variables:
+            for other in with_variable.pop(variable, ()):
+                heappush(connected, (estimates[other].rows, other))
 
 
 def unconnected(operator: Operator) -> list[Operator]:
