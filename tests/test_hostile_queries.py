@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import HOSTILE, circle
+from tests.hostile import HOSTILE, TWO, Hostile, circle
 from tests.memory import MB, peak_of
 
 STREAM = "http://example.org/s"
@@ -67,6 +67,20 @@ def test_a_plain_query_is_stopped_within_its_limits(name: str, tmp_path: Path) -
     assert code != 0, said[:1_000]
     assert "(limit '" in said
     assert "Traceback" not in said
+    assert peak < MEMORY * MB
+
+
+def test_the_answers_of_many_instants_stay_within_the_memory(tmp_path: Path) -> None:
+    query, stream = tmp_path / "hostile.csparql", tmp_path / "stream.tnq"
+    query.write_text(Hostile("*", TWO).continuous(STREAM, "RANGE 10s STEP 1ms"))
+    lines = circle(900).splitlines()
+    stream.write_text("".join(f"{number}\t{line}\n" for number, line in enumerate(lines)))
+    code, said, peak = ended(
+        "run", query, "--stream", f"{STREAM}={stream}", "--once", "--runner", "inline",
+        "--out", tmp_path / "out.ndjson", *OPTIONS,
+    )  # fmt: skip
+    assert code == 1, said
+    assert "(limit '" in said
     assert peak < MEMORY * MB
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -45,10 +45,15 @@ from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.strategy import Matching
 from headrace.kernel.table import Table
+from headrace.metering import current
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Lifted, lifted, parameters_of
 
 T = TypeVar("T")
+_COPIES: Final = 3
+"""Answers are copied so many times while they are reported."""
+_TEXT: Final = 16
+"""Bytes of a text in a column besides its characters."""
 
 
 class Standing:
@@ -262,9 +267,15 @@ class Standing:
     def _emitting(
         self, frames: list[pl.DataFrame], held: Held | Matched, base: int, around: Around
     ) -> Callable[[int, int, pl.DataFrame], None]:
+        size = sum(map(_size, frames))
+
         def emit(start: int, stop: int, frame: pl.DataFrame) -> None:
+            nonlocal size
             rows, last = self._emitted(frame, stop - start)
             texts = self._texts(rows, held, start, stop, around)
+            together = size + _size(texts)
+            current().check("the answers of several instants", _COPIES * together)
+            size = together
             frames.append(texts.with_columns(pl.col(INSTANT) + base + start))
             self.previous = last
 
@@ -402,3 +413,8 @@ def completed(schedule: Schedule, live: bool) -> int:
         schedule.released_until,
         progress.first - 1 if progress.reported is None else progress.reported,
     )
+
+
+def _size(texts: pl.DataFrame) -> int:
+    """Estimate the bytes of texts, each of which other rows may share."""
+    return _TEXT * texts.height * texts.width
