@@ -17,6 +17,8 @@ CELL_WIDTH: Final = 48
 
 _BARE: Final = frozenset({XSD_INTEGER, XSD_DECIMAL, XSD_BOOLEAN, XSD + "double", XSD + "float"})
 _ELLIPSIS: Final = "…"
+_MOST_READ: Final = 256
+"""So many characters of a literal are read: some have no width, and a text may be very long."""
 _TAIL: Final = 0.6
 """The share of a cut IRI that is its end, which says more than its beginning."""
 # What a terminal would obey instead of show: controls, and marks that turn the writing around.
@@ -120,6 +122,8 @@ def short(term: Term | None, width: int = CELL_WIDTH) -> str:
         case Iri(value):
             return f"<{_cut_within(_safe(value), width - 2)}>"
         case Literal(lexical, datatype, language):
+            if len(lexical) > _MOST_READ:
+                lexical = lexical[:_MOST_READ] + _ELLIPSIS
             if datatype in _BARE:
                 return _cut(_safe(lexical), width)
             text = f'"{_safe(lexical)}"'
