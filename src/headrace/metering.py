@@ -27,10 +27,10 @@ _CONTAINER_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-_SHARE: Final = 8
-"""An evaluation with less than one part in so many of the memory is not what uses it up."""
+_LEAST_SHARE: Final = 8
+"""An evaluation that has added less than one part in so many of the memory is not the cause."""
 _SHARE_OF_SEVERAL: Final = 4
-"""One part in so many of the time that is left may be spent on several instants at once."""
+"""Several instants at once may take one part in so many of the time that is left."""
 SECONDS: Final = "seconds"
 """The name of the limit of time."""
 CANCELLED: Final = "cancelled"
@@ -213,7 +213,7 @@ class Meter:
         if allowed is None or used <= allowed:
             return
         grown = used - self._grown_from
-        if grown * _SHARE > allowed:
+        if grown * _LEAST_SHARE > allowed:
             raise LimitError(
                 "memory",
                 f"the process would use {megabytes(used)}, of which this evaluation has added "
@@ -246,7 +246,7 @@ class Meter:
             self.step()
             yield each
 
-    def counting(self, function: Callable[[T], K]) -> Callable[[T], K]:
+    def count_calls(self, function: Callable[[T], K]) -> Callable[[T], K]:
         """Return a function that counts each of its calls as a step."""
 
         def counted(value: T) -> K:

@@ -23,6 +23,8 @@ MEMORY = 1_500
 QUICK = ("closure of alternatives", "texts that quadruple", "unions of products", "values")
 COUNT = f"SELECT (COUNT(*) AS ?n) FROM STREAM <{OTHER}> [RANGE 2s STEP 1s] WHERE {{ ?s ?p ?o }}"
 N_TRIPLES = {"Content-Type": "application/n-triples"}
+SLOW = HOSTILE["coalesce"].plain()
+"""It takes minutes, and little memory."""
 HARMLESS = "SELECT * { ?s ?p ?o } LIMIT 3"
 
 
@@ -141,6 +143,41 @@ def test_a_process_that_ends_does_not_matter(tmp_path: Path) -> None:
         assert not [child for child in children if child.is_running()]
 
 
+def test_a_query_whose_client_has_gone_is_given_up(tmp_path: Path) -> None:
+    with limited_process(tmp_path, seconds=600, waiting=1) as server, server.client() as client:
+        until(lambda: client.get("/readyz").status_code == 200)
+        client.put("/store?default", content=circle(300), headers=N_TRIPLES).raise_for_status()
+        for _ in range(5):  # they would take all places
+            with pytest.raises(httpx2.TimeoutException):
+                client.post("/sparql", data={"query": SLOW}, timeout=0.5)
+            until(lambda: client.get("/sparql", params={"query": "ASK {}"}).status_code == 200)
+
+
+def test_queries_are_refused_while_the_server_stops(tmp_path: Path) -> None:
+    with limited_process(tmp_path, seconds=600) as server, server.client() as client:
+        until(lambda: client.get("/readyz").status_code == 200)
+        client.put("/store?default", content=circle(300), headers=N_TRIPLES).raise_for_status()
+        with ThreadPoolExecutor(5) as pool:
+            asked = [pool.submit(ask_once, server, SLOW) for _ in range(5)]
+            until(lambda: gauge(client, "headrace_limit_used", "waiting") == 3)
+            server.stop()
+            for each in asked:
+                status, said = each.result()
+                assert (status, "the server is stopping" in said) == (503, True), said
+
+
+def ask_once(server: Process, text: str) -> tuple[int, str]:
+    with server.client() as client:
+        answer = client.post("/sparql", data={"query": text})
+        return answer.status_code, answer.text
+
+
+def gauge(client: httpx2.Client, name: str, limit: str) -> float:
+    lines = client.get("/metrics").text.splitlines()
+    begin = f'{name}{{limit="{limit}"}} '
+    return next(float(line.removeprefix(begin)) for line in lines if line.startswith(begin))
+
+
 def test_short_queries_do_not_wait_for_long_ones(tmp_path: Path) -> None:
     text = HOSTILE["texts that quadruple"].plain()
     limits = Limits(seconds=10.0, evaluations=1)
@@ -190,6 +227,7 @@ def test_new_queries_are_refused_where_the_memory_is_used_up(
             client.get("/readyz"),
             client.get("/sparql", params={"query": "ASK {}"}),
             client.post("/queries", content=COUNT, headers={"Content-Type": "text/plain"}),
+            client.put("/store?default", content=circle(3), headers=N_TRIPLES),
         ):
             assert answer.status_code == 503
             assert "(limit 'memory')" in answer.json()["detail"]

@@ -324,3 +324,44 @@ def test_static_graphs_are_there_after_a_restart_and_queries_see_them(tmp_path: 
             return [row["name"]["value"] for each in found for row in each["rows"]]
 
         assert until(names) == ["new"]
+
+
+N_TRIPLES = {"Content-Type": "application/n-triples"}
+ONE = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
+
+
+def values_of(client: TestClient, graph: str) -> set[str]:
+    text = f"SELECT ?o {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"
+    rows = client.get("/sparql", params={"query": text}).json()["results"]["bindings"]
+    return {row["o"]["value"] for row in rows}
+
+
+def test_answers_follow_changes_of_large_and_of_small_graphs(tmp_path: Path) -> None:
+    def put(graph: str, values: range) -> None:
+        content = "".join(f'<x:s> <x:p> "{each}" .\n' for each in values)
+        answer = client.put("/store", params={"graph": graph}, content=content, headers=N_TRIPLES)
+        assert answer.status_code < 300, answer.text
+        expected[graph] = {str(each) for each in values}
+
+    expected: dict[str, set[str]] = {}
+    with served(tmp_path / "data") as client:
+        for large, small in ((0, 0), (0, 1), (1, 1), (500, 3)):
+            put("x:large", range(large, large + 1_500))
+            put("x:small", range(small, small + 3))
+            for graph, values in expected.items():
+                assert values_of(client, graph) == values
+        client.delete("/store", params={"graph": "x:large"}).raise_for_status()
+        assert not values_of(client, "x:large")
+        put("x:small", range(2_000))
+        assert values_of(client, "x:small") == expected["x:small"]
+
+
+@pytest.mark.parametrize("begin", ["GRAPH", "gr\\u0061ph", "<x:s> <x:p> 1GRAPH"])
+def test_streams_are_read_however_the_keyword_is_written(tmp_path: Path, begin: str) -> None:
+    with served(tmp_path / "data") as client:
+        client.put("/streams/s", json={"iri": "x:stream"}).raise_for_status()
+        statements = {"/streams/s": "<x:a> <x:b> <x:c> .", "/store?default": f"<x:s> <x:p> {ONE} ."}
+        for path, content in statements.items():
+            client.post(path, content=content, headers=N_TRIPLES).raise_for_status()
+        text = f"SELECT ?s {{ {begin} <x:stream> {{ ?s <x:b> ?o }} }}"
+        assert subjects(client.get("/sparql", params={"query": text}).text) == ["x:a"]

@@ -95,7 +95,7 @@ def sample(values: Sequence[Term | None]) -> Term:
 
 def group_concat(values: Sequence[Term | None], separator: str = SEPARATOR) -> Literal:
     """GROUP_CONCAT."""
-    ordered = sorted(current().steps(_bound(values)), key=current().counting(order_key))
+    ordered = sorted(current().steps(_bound(values)), key=current().count_calls(order_key))
     texts = (string_form(value).lexical for value in current().steps(ordered))
     return Literal(joined(texts, separator))
 

@@ -9,15 +9,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
+from headrace.kernel.columns import ID
 from headrace.kernel.dictionary import Dictionary
 from headrace.metering import EvaluationLimits
 from headrace.pipeline.tables import write_tables
+from headrace.rdf.terms import Quad
 from headrace.serve.problems import Problem, busy
 from headrace.serve.sparql_messages import (
     Refusal,
@@ -27,12 +33,31 @@ from headrace.serve.sparql_messages import (
     StreamContent,
     WorkerSettings,
 )
+from headrace.serve.static_graphs import Graph
 from headrace.serve.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from headrace.serve.hub import Hub
 
-_NAMES_GRAPHS: Final = re.compile(r"\b(graph|from)\b", re.IGNORECASE)
+_LARGE: Final = 1_000
+"""A graph with so many statements is encoded by itself."""
+_MAY_NAME_GRAPHS: Final = re.compile(r"graph|from|\\u", re.IGNORECASE)
+"""Keywords may have escapes in them, and follow a number without a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """Statements as ids.
+
+    Attributes:
+        graph: what they were encoded from, if it is one graph.
+        statements: ids of subjects, predicates, objects and graphs.
+        terms: what they stand for.
+    """
+
+    graph: Graph | None
+    statements: pl.DataFrame
+    terms: pl.DataFrame
 
 
 class Asking:
@@ -56,6 +81,7 @@ class Asking:
         self._pool = WorkerPool(worker, limits.evaluations, lambda: memory // 2)
         self._folder = TemporaryDirectory(prefix="headrace-sparql-")
         self._snapshot: StaticSnapshot | None = None
+        self._encoded: dict[str | None, _Encoded] = {}
         self._readers: Counter[StaticSnapshot] = Counter()
         self._writing = asyncio.Lock()
         self._under_way = 0
@@ -99,11 +125,11 @@ class Asking:
             )
         self._under_way += 1
         try:
-            reads_graphs = bool(any(graphs) or _NAMES_GRAPHS.search(text))
-            streams = await asyncio.to_thread(self._streams) if reads_graphs else ()
-            async with self._static() as static:
+            reads_graphs = bool(any(graphs) or _MAY_NAME_GRAPHS.search(text))
+            streams = await asyncio.to_thread(self._stream_contents) if reads_graphs else ()
+            async with self._keep_snapshot() as static:
                 request = SparqlRequest(text, base, *graphs, *accepted, tuple(streams))
-                found = await self._pool.answered(request, static)
+                found = await self._pool.answer(request, static)
         finally:
             self._under_way -= 1
         if isinstance(found, Refusal):
@@ -111,12 +137,12 @@ class Asking:
         return found
 
     @asynccontextmanager
-    async def _static(self) -> AsyncIterator[StaticSnapshot]:
+    async def _keep_snapshot(self) -> AsyncIterator[StaticSnapshot]:
         """Keep a file with the static graphs as they are now, until the end of the block."""
         async with self._writing:
             version = self._hub.static.version
             if self._snapshot is None or self._snapshot.version != version:
-                self._snapshot = await asyncio.to_thread(self._written, version)
+                self._snapshot = await asyncio.to_thread(self._write_snapshot, version)
                 self._remove_unused()
             snapshot = self._snapshot
         self._readers[snapshot] += 1
@@ -133,14 +159,30 @@ class Asking:
                 del self._readers[snapshot]
                 snapshot.path.unlink(missing_ok=True)
 
-    def _written(self, version: int) -> StaticSnapshot:
+    def _write_snapshot(self, version: int) -> StaticSnapshot:
+        """Write the static graphs; large ones are encoded once, however often others change."""
+        graphs = self._hub.static.graphs
+        large = {name: graph for name, graph in graphs.items() if len(graph.quads) >= _LARGE}
+        small = (each.placed(name) for name, each in graphs.items() if name not in large)
+        self._encoded = {
+            name: known
+            if (known := self._encoded.get(name)) is not None and known.graph is graph
+            else self._encode(graph.placed(name), graph)
+            for name, graph in large.items()
+        }
+        parts = [*self._encoded.values(), self._encode(chain.from_iterable(small))]
+        statements = pl.concat([each.statements for each in parts])
+        terms = pl.concat([each.terms for each in parts]).unique(ID)
         path = Path(self._folder.name) / f"static-{version}.arrow"
-        dictionary = Dictionary(self._hub.deployed.seed)
-        statements = dictionary.encode_quads(self._hub.static.all_quads())
-        write_tables(path, [statements.to_arrow(), dictionary.known.to_arrow()], durable=False)
+        write_tables(path, [statements.to_arrow(), terms.to_arrow()], durable=False)
         return StaticSnapshot(version, path)
 
-    def _streams(self) -> list[StreamContent]:
+    def _encode(self, quads: Iterable[Quad], graph: Graph | None = None) -> _Encoded:
+        dictionary = Dictionary(self._hub.deployed.seed)
+        statements = dictionary.encode_quads(quads)
+        return _Encoded(graph, statements, dictionary.known)
+
+    def _stream_contents(self) -> list[StreamContent]:
         """Return what streams contain now."""
         found = []
         for inlet in list(self._hub.inlets.values()):
@@ -149,6 +191,10 @@ class Asking:
                 iri = inlet.entry.iri
                 found.append(StreamContent(iri, content.statements, content.terms))
         return found
+
+    def stop(self) -> None:
+        """Answer no more queries: those that wait or are being evaluated are refused."""
+        self._pool.stop()
 
     def close(self) -> None:
         """End the processes."""

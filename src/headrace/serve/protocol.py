@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Final
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import MultiDict
@@ -24,6 +25,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _DIRECT: Final = "application/sparql-query"
 _MOST_PARAMETERS: Final = 100
 _MOST_NOTES: Final = 10
+T = TypeVar("T")
 
 
 async def sparql(request: Request) -> Response:
@@ -100,13 +102,34 @@ async def _answered(request: Request, text: str, params: MultiDict) -> Response:
         checked_iri(each, "default-graph-uri") for each in params.getlist("default-graph-uri")
     ]
     named = [checked_iri(each, "named-graph-uri") for each in params.getlist("named-graph-uri")]
-    found = await hub.asking.ask(
+    asking = hub.asking.ask(
         text,
         f"{base_of(request)}/",
         (default, named),
         (request.headers.get("accept"), params.get("format")),
     )
+    found = await _answer_unless_gone(request, asking)
     headers = {"Vary": "Accept"}
     if found.notes:  # in ASCII, because the bodies of the formats have no place for them
         headers["Headrace-Notes"] = json.dumps(found.notes[:_MOST_NOTES])
     return Response(found.content, media_type=found.media_type, headers=headers)
+
+
+async def _answer_unless_gone(request: Request, asking: Coroutine[Any, Any, T]) -> T:
+    """Wait for an answer, and give it up where the client closes its connection before."""
+    asked, gone = asyncio.create_task(asking), asyncio.create_task(_wait_for_disconnection(request))
+    try:
+        await asyncio.wait({asked, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise Problem(400, "the client has gone")
+        return asked.result()
+    finally:
+        gone.cancel()
+        if asked.cancel():
+            await asyncio.wait({asked})
+
+
+async def _wait_for_disconnection(request: Request) -> None:
+    """Wait until the client has closed its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -143,22 +143,22 @@ class Cancellation:
     reason: str
 
 
-def packed(message: Message) -> bytes:
+def pack(message: Message) -> bytes:
     """Return a message of the server as it is sent."""
-    return _framed(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+    return _frame(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
-def packed_reply(reply: SparqlAnswer | Refusal | None) -> bytes:
+def pack_reply(reply: SparqlAnswer | Refusal | None) -> bytes:
     """Return a reply as it is sent; none says that the process is ready."""
     match reply:
         case SparqlAnswer(content, media_type, notes):
             said: dict[str, Any] = {"media_type": media_type, "notes": list(notes)}
-            return _framed(json.dumps(said).encode()) + _framed(content)
+            return _frame(json.dumps(said).encode()) + _frame(content)
         case Refusal(status, detail, title, errors):
             said = {"status": status, "detail": detail, "title": title, "errors": list(errors)}
-            return _framed(json.dumps(said).encode()) + _framed(b"")
+            return _frame(json.dumps(said).encode()) + _frame(b"")
         case None:
-            return _framed(b"{}") + _framed(b"")
+            return _frame(b"{}") + _frame(b"")
 
 
 def read_reply(stream: BinaryIO) -> SparqlAnswer | Refusal | None:
@@ -197,5 +197,5 @@ def read_part(stream: BinaryIO) -> bytes:
     return content
 
 
-def _framed(content: bytes) -> bytes:
+def _frame(content: bytes) -> bytes:
     return HEAD.pack(len(content)) + content

@@ -43,7 +43,7 @@ from headrace.serve.sparql_messages import (
     StaticSnapshot,
     StreamContent,
     WorkerSettings,
-    packed_reply,
+    pack_reply,
     read_part,
 )
 from headrace.store import Store
@@ -66,10 +66,10 @@ class SparqlWorker:
         self._terms = 0
         self.meter: Meter | None = None
 
-    def answered(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
+    def answer(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
         """Answer a request, or say why not."""
         try:
-            store = self._store or self._loaded()
+            store = self._store or self._load_store()
             MEMORY.start(resident_bytes() + self._settings.memory)
             self.meter = Meter(self._settings.limits)
             with metered(self.meter):
@@ -97,13 +97,13 @@ class SparqlWorker:
         try:
             for each in request.streams:
                 _add_stream(store, each)
-            found = self._found(store, parsed, request, failures)
+            found = self._evaluate(store, parsed, request, failures)
         finally:
             store.reset(before)
         notes = [str(each) for listed in failures.by_query().values() for each in listed]
-        return SparqlAnswer(_written(found, media_type), media_type, notes)
+        return SparqlAnswer(_serialize(found, media_type), media_type, notes)
 
-    def _found(
+    def _evaluate(
         self, store: Store, parsed: Parsed, request: SparqlRequest, failures: FailuresByQuery
     ) -> Answer:
         query = parsed.query
@@ -122,7 +122,7 @@ class SparqlWorker:
     def load(self, snapshot: StaticSnapshot) -> None:
         """Have the static graphs of a snapshot in place of others."""
         self._snapshot, self._store = snapshot, None
-        self._loaded()
+        self._load_store()
         release_memory()
 
     def tidy(self) -> None:
@@ -130,10 +130,10 @@ class SparqlWorker:
         if self._store is not None and self._store.dictionary.passing - self._terms > _MOST_TERMS:
             self._store = None
             with suppress(OSError):  # a newer snapshot has taken the place of this one
-                self._loaded()
+                self._load_store()
         release_memory()
 
-    def _loaded(self) -> Store:
+    def _load_store(self) -> Store:
         settings, limits = self._settings, self._settings.limits
         store = Store(
             services=settings.services,
@@ -168,7 +168,7 @@ def _media_type(query: Query, request: SparqlRequest) -> str:
     return chosen(request.accept, offered, request.form, "the answer")
 
 
-def _written(found: Answer, media_type: str) -> bytes:
+def _serialize(found: Answer, media_type: str) -> bytes:
     if isinstance(found, Statements):
         return graph_bytes(found.quads, media_type)
     syntax = format_of_media_type(media_type)
@@ -189,7 +189,7 @@ def main() -> None:
     os.dup2(2, 1)  # what anything prints must not be taken for an answer
     with suppress(OSError, AttributeError):
         os.nice(_NICER)
-    settings = _received(incoming)
+    settings = _receive(incoming)
     assert isinstance(settings, WorkerSettings), "the server sends them first"
     worker = SparqlWorker(settings)
     _send(outgoing, None)
@@ -201,7 +201,7 @@ def main() -> None:
                 worker.load(snapshot)
                 _send(outgoing, None)
             case SparqlRequest() as request:
-                _send(outgoing, worker.answered(request))
+                _send(outgoing, worker.answer(request))
                 worker.tidy()
 
 
@@ -213,7 +213,7 @@ def _listen(
     """Take requests and cancellations; end the process with the server."""
     try:
         while True:
-            match _received(incoming):
+            match _receive(incoming):
                 case SparqlRequest() | StaticSnapshot() as message:
                     messages.put(message)
                 case Cancellation(reason):
@@ -224,11 +224,11 @@ def _listen(
 
 
 def _send(outgoing: BinaryIO, reply: SparqlAnswer | Refusal | None) -> None:
-    outgoing.write(packed_reply(reply))
+    outgoing.write(pack_reply(reply))
     outgoing.flush()
 
 
-def _received(incoming: BinaryIO) -> object:
+def _receive(incoming: BinaryIO) -> object:
     return pickle.loads(read_part(incoming))  # it comes from our own server
 
 

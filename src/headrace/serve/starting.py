@@ -161,11 +161,12 @@ def _log_uncaught(failed: threading.ExceptHookArgs) -> None:
 
 
 def _end(app: Starlette) -> None:
-    """Let those go who follow results, from wherever this is called."""
+    """Let those go who follow results or wait for answers, from wherever this is called."""
     hub: Hub | None = getattr(app.state, "hub", None)
     loop = None if hub is None else hub.following.loop
     if hub is not None and loop is not None:
         loop.call_soon_threadsafe(hub.following.end_all, "shutdown")
+        loop.call_soon_threadsafe(hub.asking.stop)
 
 
 async def _served(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +49,12 @@ class Graph:
     quads: tuple[Quad, ...]
     file: str | None = None
     checksum: str | None = None
+
+    def placed(self, name: str | None) -> Iterator[Quad]:
+        """Return its statements with the name of the graph."""
+        named = None if name is None else Iri(name)
+        for quad in self.quads:
+            yield Quad(quad.subject, quad.predicate, quad.object, named)
 
 
 class StaticGraphs:
@@ -104,9 +110,7 @@ class StaticGraphs:
     def all_quads(self) -> Iterable[Quad]:
         """All statements, with the names of their graphs."""
         for name, graph in self.graphs.items():
-            named = None if name is None else Iri(name)
-            for quad in graph.quads:
-                yield Quad(quad.subject, quad.predicate, quad.object, named)
+            yield from graph.placed(name)
 
     def is_given(self, name: str | None) -> bool:
         """Whether the server was started with a graph, so that it cannot be written."""

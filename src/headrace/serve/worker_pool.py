@@ -11,8 +11,9 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from subprocess import PIPE, Popen
 from threading import Lock
@@ -21,7 +22,7 @@ from typing import BinaryIO, Final, TypeVar, cast
 import psutil
 
 from headrace.metering import megabytes
-from headrace.serve.problems import busy
+from headrace.serve.problems import Problem, busy
 from headrace.serve.sparql_messages import (
     Cancellation,
     Message,
@@ -30,7 +31,7 @@ from headrace.serve.sparql_messages import (
     SparqlRequest,
     StaticSnapshot,
     WorkerSettings,
-    packed,
+    pack,
     read_reply,
 )
 
@@ -47,9 +48,11 @@ _MARGIN: Final = 1.25
 _LEFT: Final = 2
 """An idle worker that uses so many times what it did before its request is ended."""
 _SECRETS: Final = ("HEADRACE_TOKEN", "HEADRACE_READ_TOKEN")
+_STOPPING: Final = "the server is stopping"
+_UNFIT: Final = 422
+_NOT_READY: Final = 503
 _TOO_LATE: Final = 504
 T = TypeVar("T")
-_UNFIT: Final = 422
 
 
 @dataclass(eq=False, slots=True)
@@ -63,6 +66,7 @@ class Worker:
         base: the bytes that it used before its request.
         verdict: why it was ended, if the server did it.
         writing: is locked while a message is sent to it.
+        request: the last that was sent to it.
     """
 
     process: Popen[bytes]
@@ -71,6 +75,7 @@ class Worker:
     base: int = 0
     verdict: Refusal | None = None
     writing: Lock = field(default_factory=Lock)
+    request: SparqlRequest | None = None
 
     @property
     def memory(self) -> int:
@@ -98,10 +103,21 @@ class Worker:
         Raises:
             OSError: the process has ended.
         """
-        assert self.process.stdin is not None, "it is a pipe"
         with self.writing:
-            self.process.stdin.write(packed(message))
-            self.process.stdin.flush()
+            if isinstance(message, SparqlRequest):
+                self.request = message
+            self._write(message)
+
+    def cancel(self, request: SparqlRequest, reason: str) -> None:
+        """Have the process give up a request, unless it was sent another one since."""
+        with self.writing, suppress(OSError):  # it has ended
+            if self.request is request:
+                self._write(Cancellation(reason))
+
+    def _write(self, message: Message) -> None:
+        assert self.process.stdin is not None, "it is a pipe"
+        self.process.stdin.write(pack(message))
+        self.process.stdin.flush()
 
     def answer(self, request: SparqlRequest) -> SparqlAnswer | Refusal:
         """Send a request, and wait for the answer.
@@ -153,6 +169,7 @@ class WorkerPool:
     memory: Callable[[], int]
     _idle: list[Worker] = field(default_factory=list)
     _busy: set[Worker] = field(default_factory=set)
+    _preparing: set[Worker] = field(default_factory=set)
     _slots: asyncio.Semaphore = field(init=False)
     _long: asyncio.Semaphore = field(init=False)
     _watcher: asyncio.Task[None] | None = None
@@ -168,87 +185,136 @@ class WorkerPool:
     @property
     def used(self) -> int:
         """The bytes that all processes use."""
-        return sum(each.memory for each in [*self._idle, *self._busy])
+        return sum(each.memory for each in [*self._idle, *self._busy, *self._preparing])
 
-    async def answered(
+    async def answer(
         self, request: SparqlRequest, static: StaticSnapshot
     ) -> SparqlAnswer | Refusal:
-        """Have a request answered by a worker over some static graphs."""
-        async with self._slots:
-            worker = await self._taken(static)
-            answering = asyncio.create_task(self._exchanged(worker, request))
-            done, _ = await asyncio.wait({answering}, timeout=SHORT)
-            if done:
-                return answering.result()
-            if not self._long.locked():
+        """Have a request answered by a worker over some static graphs.
+
+        A request that is cancelled is given up.
+
+        Raises:
+            Problem: 503 if no process can be started.
+        """
+        async with self._slots, self._answering(request, static) as answering:
+            await asyncio.wait({answering}, timeout=SHORT)
+            if not answering.done() and not self._long.locked():
                 async with self._long:
-                    return await answering
-            await self._cancelled(worker, answering)
-        async with self._long, self._slots:
-            return await self._exchanged(await self._taken(static), request)
+                    await asyncio.wait({answering})
+            if answering.done():
+                return answering.result()
+        async with self._long, self._slots, self._answering(request, static) as answering:
+            await asyncio.wait({answering})
+            return answering.result()
+
+    @asynccontextmanager
+    async def _answering(
+        self, request: SparqlRequest, static: StaticSnapshot
+    ) -> AsyncIterator[asyncio.Task[SparqlAnswer | Refusal]]:
+        """Send a request to a worker, which gives it up at the end of the block."""
+        worker = await self._take(static)
+        answering = asyncio.create_task(self._exchange(worker, request))
+        try:
+            yield answering
+        finally:
+            if not answering.done():
+                await self._give_up(worker, request, answering)
 
     # -- processes -------------------------------------------------------------------------
 
-    async def _taken(self, static: StaticSnapshot) -> Worker:
+    async def _take(self, static: StaticSnapshot) -> Worker:
         """Take a worker with some static graphs; to read them takes no time of a query."""
         if self._watcher is None:
             self._watcher = asyncio.create_task(self._watch())
-        while self._idle:
+        while True:
+            if self._closed:
+                raise busy(_STOPPING)
+            if not self._idle:
+                await self._start_for_request()
+                continue  # another request may have taken it
             worker = self._idle.pop()
-            try:
-                await self._in_thread(lambda: worker.load(static))  # noqa: B023 - it is awaited
-            except (EOFError, OSError, ValueError):  # something has ended it
-                self._threads.submit(worker.clear)
-            else:
+            if await self._load(worker, static):
                 self._busy.add(worker)
                 return worker
+            self._discard(worker)
+
+    async def _start_for_request(self) -> None:
         try:
-            worker = await self._in_thread(lambda: self._started(static))
+            await self._in_thread(self._start_another)
         except (EOFError, OSError, ValueError) as error:
-            raise busy(f"no process can be started for the query: {error}") from None
-        self._busy.add(worker)
-        return worker
+            if not self._closed:
+                reason = str(error) or "it has ended"
+                raise busy(f"no process can be started for the query: {reason}") from None
+
+    async def _load(self, worker: Worker, static: StaticSnapshot) -> bool:
+        """Have an idle worker read static graphs; whether it has not ended."""
+        if worker.process.poll() is not None:
+            return False
+        self._preparing.add(worker)
+        try:
+            await self._in_thread(lambda: worker.load(static))
+        except (EOFError, OSError, ValueError):  # something has ended it
+            return False
+        except BaseException:  # the request is given up
+            self._discard(worker)
+            raise
+        finally:
+            self._preparing.discard(worker)
+        return True
+
+    def _discard(self, worker: Worker) -> None:
+        worker.end()
+        with suppress(RuntimeError):  # the server has stopped
+            self._threads.submit(worker.clear)
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
-    def _started(self, static: StaticSnapshot | None) -> Worker:
-        if self._closed:
-            raise busy("the server is stopping")
+    def _start(self) -> Worker:
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         single = dict.fromkeys(
             ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
         )
         command = [sys.executable, "-m", "headrace.serve.sparql_worker"]
         worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=environment | single))
-        worker.send(self.settings)
-        worker.receive()
+        self._preparing.add(worker)
+        try:
+            if self._closed:
+                raise busy(_STOPPING)
+            worker.send(self.settings)
+            worker.receive()
+        except (EOFError, OSError, ValueError, Problem):
+            worker.clear()
+            raise
+        finally:
+            self._preparing.discard(worker)
         worker.base = worker.memory
-        if static is not None:
-            worker.load(static)
         return worker
 
     def _start_another(self) -> None:
         """Have a worker ready for the next request."""
-        worker = self._started(None)
+        worker = self._start()
         if self._closed:
             worker.clear()
         else:
             self._idle.append(worker)
 
-    def _released(self, worker: Worker) -> None:
+    def _release(self, worker: Worker) -> None:
+        if self._closed:  # it is cleared with the others
+            return
         self._busy.discard(worker)
-        if worker.process.poll() is None and worker.verdict is None and not self._closed:
+        if worker.process.poll() is None and worker.verdict is None:
             worker.idle_since = time.monotonic()
             self._idle.append(worker)
-        elif not self._closed:
-            self._threads.submit(worker.clear)
+        else:
+            self._discard(worker)
             if not self._idle:
                 self._threads.submit(self._start_another)
 
     # -- requests --------------------------------------------------------------------------
 
-    async def _exchanged(self, worker: Worker, request: SparqlRequest) -> SparqlAnswer | Refusal:
+    async def _exchange(self, worker: Worker, request: SparqlRequest) -> SparqlAnswer | Refusal:
         """Send a request, and wait for the answer or for the end of the process."""
         seconds = self.settings.limits.seconds
         try:
@@ -274,18 +340,21 @@ class WorkerPool:
             worker.end(Refusal(_UNFIT, "the request was given up", "cannot be run"))
             raise
         finally:
-            self._released(worker)
+            self._release(worker)
 
-    async def _cancelled(
-        self, worker: Worker, answering: asyncio.Task[SparqlAnswer | Refusal]
+    async def _give_up(
+        self,
+        worker: Worker,
+        request: SparqlRequest,
+        answering: asyncio.Task[SparqlAnswer | Refusal],
     ) -> None:
-        """Have a worker give up its request, or end it."""
-        cancellation = Cancellation("the query waits for others")
-        await self._in_thread(lambda: worker.send(cancellation))
+        """Have a worker give up a request, or end it."""
+        reason = "the query waits for others, or its client has gone"
+        await self._in_thread(lambda: worker.cancel(request, reason))
         await asyncio.wait({answering}, timeout=_GRACE)
         if not answering.done():
-            worker.end(Refusal(_UNFIT, "the query waits for others", "cannot be run"))
-            await answering
+            worker.end(Refusal(_UNFIT, reason, "cannot be run"))
+            await asyncio.wait({answering})
 
     # -- memory ----------------------------------------------------------------------------
 
@@ -320,12 +389,18 @@ class WorkerPool:
             largest = max(used, key=lambda each: used[each])
             largest.end(_too_much(used[largest], allowed))
 
+    def stop(self) -> None:
+        """End what is being evaluated, and begin nothing more."""
+        self._closed = True
+        for worker in [*self._busy, *self._preparing]:
+            worker.end(Refusal(_NOT_READY, _STOPPING, "not ready"))
+
     def close(self) -> None:
         """End all processes."""
-        self._closed = True
+        self.stop()
         if self._watcher is not None:
             self._watcher.cancel()
-        workers = [*self._idle, *self._busy]
+        workers = [*self._idle, *self._busy, *self._preparing]
         for worker in workers:
             worker.end()
         self._threads.shutdown()  # what waits for their answers ends with them
