@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +19,9 @@ from headrace.serve.names import checked_iri
 from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem
 from headrace.serve.static_graphs import read_graph
+
+_MEMORY_PER_BYTE: Final = 25
+"""About so many bytes of memory a graph needs for each byte of its N-Triples."""
 
 
 def _named(request: Request) -> tuple[bool, str | None]:
@@ -77,7 +80,9 @@ async def write_store(request: Request) -> Response:
     form = form_of(request.headers.get("content-type"))
     if form in (Format.TIMED_N_QUADS, Format.NDJSON):
         raise Problem(415, f"a graph has no times, and cannot be sent as {form.value}")
+    hub.check_memory()
     data = await body_of(request)
+    hub.check_memory(_MEMORY_PER_BYTE * len(data))
     new = await asyncio.to_thread(read_graph, data, form, name)
     if any(quad.graph is not None for quad in new):
         raise Problem(400, "the body has named graphs in it; send each to its own ?graph=IRI")

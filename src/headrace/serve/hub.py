@@ -309,16 +309,25 @@ class Hub:
             return None
         return (
             f"the server uses {megabytes(used)} of {megabytes(limit)}, so that it takes no new "
-            "queries (limit 'memory')"
+            "queries and static graphs (limit 'memory')"
         )
 
-    def check_memory(self) -> None:
+    def check_memory(self, more: int = 0) -> None:
         """Refuse new work where the memory is nearly used up.
+
+        Args:
+            more: bytes that it is going to need for long.
 
         Raises:
             Problem: 503, saying how much is used.
         """
-        shortage = self.memory_shortage
+        shortage, limit = self.memory_shortage, MEMORY.limit
+        used = MEMORY.used + MEMORY.reserved
+        if shortage is None and limit is not None and used + more > limit:
+            shortage = (
+                f"the server uses {megabytes(used)} of {megabytes(limit)}, and this would need "
+                f"about {megabytes(more)} (limit 'memory')"
+            )
         if shortage is not None:
             raise busy(shortage, 10)
 
