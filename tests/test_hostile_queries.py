@@ -70,11 +70,12 @@ def test_a_plain_query_is_stopped_within_its_limits(name: str, tmp_path: Path) -
     assert peak < MEMORY * MB
 
 
+@pytest.mark.long
 def test_the_answers_of_many_instants_stay_within_the_memory(tmp_path: Path) -> None:
     query, stream = tmp_path / "hostile.csparql", tmp_path / "stream.tnq"
     query.write_text(Hostile("*", TWO).continuous(STREAM, "RANGE 10s STEP 1ms"))
-    lines = circle(900).splitlines()
-    stream.write_text("".join(f"{number}\t{line}\n" for number, line in enumerate(lines)))
+    lines = circle(1_500).splitlines()
+    stream.write_text("".join(f"{number * 2}\t{line}\n" for number, line in enumerate(lines)))
     code, said, peak = ended(
         "run", query, "--stream", f"{STREAM}={stream}", "--once", "--runner", "inline",
         "--out", tmp_path / "out.ndjson", *OPTIONS,
