@@ -192,6 +192,7 @@ def test_values_of_results_are_shown_as_text(
     assert [text for text in ("onerror=hit()>", "</script><script>") if text not in shown] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["tests", "paths", "unknown", "places", "built", "made"])
 def test_every_part_of_every_query_is_inert(watch: Watch, server: Server, name: str) -> None:
     page = watch.context.new_page()

@@ -143,6 +143,8 @@ class Page:
         follows = typed.startswith("curl -N ")
         typed = typed.replace("curl -N ", f"curl -N --max-time {FOLLOWED} ")
         said = self.shell(typed.replace(ADDRESS, own), STILL_THERE if follows else 0)
+        # How long nothing comes, and so whether there is a note on it, is up to the machine.
+        said = re.sub(r"^event: notes\ndata: .*\n\n", "", said, flags=re.MULTILINE)
         said = said.replace(own, ADDRESS)
         return re.sub(r"^curl: .*\n?", "", said, flags=re.MULTILINE) if follows else said
 
