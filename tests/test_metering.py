@@ -13,6 +13,9 @@ from headrace.errors import LimitError, TooLargeError
 from headrace.kernel import step
 from headrace.metering import MEMORY, EvaluationLimits, MemoryGauge, Meter, current, metered
 from headrace.rdf.terms import Iri, Quad
+from headrace.results.formats import ResultFormat
+from headrace.results.table import Table
+from headrace.results.writing import result_text
 
 MB = 1_000_000
 
@@ -154,3 +157,12 @@ def test_the_query_with_the_largest_windows_is_stopped(monkeypatch: pytest.Monke
     assert "(limit 'memory')" in large.error
     assert small.error is None
     assert [each.rows[0][0].lexical for each in small.results()][-3:] == ["1", "1", "1"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("form", [ResultFormat.TABLE, ResultFormat.JSON, ResultFormat.CSV])
+def test_the_writing_of_an_answer_takes_its_time(form: ResultFormat) -> None:
+    rows = tuple((Iri(f"x:{number}"),) for number in range(10_000))
+    ticks = count()
+    meter = Meter(EvaluationLimits(seconds=100), lambda: float(next(ticks)))
+    with metered(meter), pytest.raises(LimitError, match="took longer than 100 s"):
+        result_text(Table(("x",), rows), form)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from headrace.metering import current
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple, Term, canonical
 from headrace.rdf.times import iso_text
 from headrace.rdf.vocabulary import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
@@ -85,9 +86,10 @@ def _aligned(table: Table, width: int) -> Iterator[str]:
     from rich.cells import cell_len  # noqa: PLC0415  # not needed unless a table is shown
 
     heads = [_cut(_safe(name), width) for name in table.variables]
-    lines = [[short(term, width) for term in row] for row in table.rows]
+    lines = [[short(term, width) for term in row] for row in current().steps(table.rows)]
     to_right = [_is_numeric(column) for column in table.columns().values()]
-    widths = [max(map(cell_len, column)) for column in zip(heads, *lines, strict=True)]
+    columns = zip(heads, *lines, strict=True)
+    widths = [max(map(cell_len, current().steps(column))) for column in columns]
 
     def line(cells: list[str]) -> str:
         padded = []

@@ -48,6 +48,7 @@ def result_text(result: Result, syntax: ResultFormat) -> str:
     """
     meter, parts = current(), []
     for part in result_parts(result, syntax):
+        meter.step()
         meter.make_text(len(part), "the answer")
         parts.append(part)
     return "".join(parts)

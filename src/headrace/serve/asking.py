@@ -13,8 +13,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -25,6 +23,7 @@ from headrace.metering import EvaluationLimits
 from headrace.pipeline.tables import write_tables
 from headrace.rdf.terms import Quad
 from headrace.serve.problems import Problem, busy
+from headrace.serve.scratch import Scratch
 from headrace.serve.sparql_messages import (
     Refusal,
     SparqlAnswer,
@@ -79,7 +78,7 @@ class Asking:
             limits.answer_rows,
         )
         self._pool = WorkerPool(worker, limits.evaluations, lambda: memory // 2)
-        self._folder = TemporaryDirectory(prefix="headrace-sparql-")
+        self._scratch = Scratch()
         self._snapshot: StaticSnapshot | None = None
         self._encoded: dict[str | None, _Encoded] = {}
         self._readers: Counter[StaticSnapshot] = Counter()
@@ -173,7 +172,7 @@ class Asking:
         parts = [*self._encoded.values(), self._encode(chain.from_iterable(small))]
         statements = pl.concat([each.statements for each in parts])
         terms = pl.concat([each.terms for each in parts]).unique(ID)
-        path = Path(self._folder.name) / f"static-{version}.arrow"
+        path = self._scratch.folder / f"static-{version}.arrow"
         write_tables(path, [statements.to_arrow(), terms.to_arrow()], durable=False)
         return StaticSnapshot(version, path)
 
@@ -199,4 +198,4 @@ class Asking:
     def close(self) -> None:
         """End the processes."""
         self._pool.close()
-        self._folder.cleanup()
+        self._scratch.remove()
