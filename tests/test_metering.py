@@ -59,6 +59,21 @@ def test_several_instants_may_use_a_part_of_the_time_that_is_left() -> None:
     meter.check("the next one")
 
 
+def test_texts_of_what_was_tried_before_are_not_counted() -> None:
+    """Each instant is within the limit, and all of them at once are not."""
+    engine = Engine(max_bytes=1_000_000)
+    stream = engine.stream("x:s")
+    query = engine.register(
+        "SELECT (CONCAT(STR(?s), REPLACE('%s', 'a', 'bb')) AS ?z) "
+        "FROM STREAM <x:s> [RANGE 1s STEP 1s] { ?s ?p ?o }" % ("a" * 50_000)
+    )
+    for second in range(40):
+        stream.push(f"<x:{second}> <x:p> <x:o> .", at=1_000 * second + 500)
+    engine.finish()
+    assert query.error is None
+    assert [len(each.rows) for each in query.results()][-40:] == [1] * 40
+
+
 def test_text_is_counted_until_the_next_evaluation() -> None:
     meter = Meter(EvaluationLimits(bytes=10 * MB))
     meter.make_text(6 * MB)

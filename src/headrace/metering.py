@@ -261,11 +261,16 @@ class Meter:
         Where they take too long together, there is time left for each of them alone.
         """
         seconds = self._limits.seconds
-        if seconds is None:
-            return self
-        left = max(seconds - (self._clock() - self._began), 0.0)
-        limits = EvaluationLimits(self._limits.rows, self._limits.bytes, left / _SHARE_OF_SEVERAL)
+        if seconds is not None:
+            left = max(seconds - (self._clock() - self._began), 0.0)
+            seconds = left / _SHARE_OF_SEVERAL
+        limits = EvaluationLimits(self._limits.rows, self._limits.bytes, seconds)
         return Meter(limits, self._clock, self._memory)
+
+    def for_one(self) -> Meter:
+        """Return this meter without the texts of what was tried before for the same instant."""
+        self._made = 0
+        return self
 
     @property
     def limits(self) -> EvaluationLimits:

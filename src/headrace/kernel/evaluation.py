@@ -172,7 +172,7 @@ class _Evaluation:
         """Evaluate some instants at once and publish their answers; why that fails, if it does."""
         alone, meter = stop - start == 1, current()
         try:
-            with metered(meter if alone else meter.for_several()):
+            with metered(meter.for_one() if alone else meter.for_several()):
                 self.publish(start, stop, self._answers(start, stop))
         except InstantError as error:
             self.errors[start] = str(error)
