@@ -42,7 +42,7 @@ class _Hole:
 
 
 class _UnknownError(Exception):
-    """What was read cannot be told surely."""
+    """What was read is not certain."""
 
 
 def rebuilt(path: Path, manifests: Sequence[Manifest]) -> list[Piece] | None:
@@ -97,7 +97,7 @@ def _known_pieces(path: Path, manifests: Sequence[Manifest]) -> dict[int, Piece]
 
 
 def _fill(known: dict[int, Piece], manifest: Manifest) -> None:
-    """Give the ordinals that a manifest has read, and nobody knows, to the bytes that it has read.
+    """Give the unassigned ordinals that a manifest has read to the bytes that it has read.
 
     Raises:
         _UnknownError: it is not sure which bytes these are.
@@ -155,7 +155,7 @@ def _end_of(path: str, lines: int, own: Sequence[Piece]) -> int:
     known = own[-1].stop if own else 0
     place = Path(path)
     if is_segment(place) and not place.exists():
-        return known  # nobody reads it again
+        return known  # it is not read again
     if path.startswith("rate:") or place.suffix.lower() == ".gz":
         raise _UnknownError
     if format_of_path(path) not in (Format.TIMED_N_QUADS, Format.NDJSON):
