@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headrace.doctor import Status, checkpoint
-from tests.disk.faulty import FOREVER, FaultyDisk, compiled
+from tests.disk.faulty import FOREVER, FaultyDisk
 from tests.pipeline.jobs import Place, Written, write_streams
 
 pytestmark = pytest.mark.slow
@@ -76,11 +76,6 @@ QUICK = {
     "checkpoint/settled.json-rename-EIO",
     "out.ndjson-fsync-EIO",
 }
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ import pytest
 
 from headrace.doctor import Status
 from headrace.serve import location_checks
-from tests.disk.faulty import FOREVER, FaultyDisk, compiled
+from tests.disk.faulty import FOREVER, FaultyDisk
 from tests.disk.whole_server import (
     AFTER,
     BEFORE,
@@ -116,11 +116,6 @@ QUICK = {
     "*-write-SHORT",
     "*-write-ENOSPC",
 }
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(scope="module")

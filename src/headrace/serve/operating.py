@@ -26,6 +26,7 @@ from headrace.dialects.parsing import keywords
 from headrace.dialects.settings import KEYS
 from headrace.dialects.vocabulary import AGGREGATE_FUNCTIONS, FUNCTIONS
 from headrace.kernel.columns import OBJECT, PREDICATE
+from headrace.metering import resident_bytes
 from headrace.pipeline.metrics import CONTENT_TYPE, Measure, exposition, measures
 from headrace.rdf.terms import Iri
 from headrace.rdf.vocabulary import RDF_TYPE, WELL_KNOWN_PREFIXES
@@ -37,7 +38,7 @@ from headrace.serve.queries import known_streams
 from headrace.serve.refusals import probe_logs, standing_refusals
 from headrace.serve.results import EVENTS
 from headrace.serve.streams import base_of
-from headrace.serve.views import STATES, memory, state_of, status_view
+from headrace.serve.views import STATES, state_of, status_view
 
 CONSOLE: Final = Path(__file__).parent / "console"
 _MOST_TERMS: Final = 500
@@ -154,7 +155,7 @@ def _own_measures(hub: Hub) -> Iterator[Measure]:
     waiting = float(hub.asking.under_way)
     says = "Queries of /sparql being evaluated or waiting."
     yield Measure("headrace_sparql_under_way", "gauge", says, [({}, waiting)])
-    own, others = float(memory()), float(hub.asking.memory)
+    own, others = float(resident_bytes()), float(hub.asking.memory)
     yield Measure("headrace_memory_bytes", "gauge", "Memory in use.", [({}, own)])
     says = "Memory of the processes that evaluate queries of /sparql."
     yield Measure("headrace_sparql_memory_bytes", "gauge", says, [({}, others)])
@@ -177,7 +178,7 @@ def _used(hub: Hub) -> dict[str, float]:
     logs = [each.size for each in hub.inlets.values()]
     ahead = [each.times.ahead for each in hub.inlets.values()]
     return {
-        "memory": float(memory() + hub.asking.memory),
+        "memory": float(resident_bytes() + hub.asking.memory),
         "evaluations": float(min(hub.asking.under_way, hub.limits.evaluations)),
         "waiting": float(max(0, hub.asking.under_way - hub.limits.evaluations)),
         "queries": float(len(hub.catalogue.queries)),

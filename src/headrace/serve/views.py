@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from typing import Any, Final
 
 from headrace.algebra.query import Ask, Construct, Describe, Form, Select
 from headrace.dialects import Parsed
+from headrace.metering import resident_bytes
 from headrace.planning.explain import default_graph_text, frame_text, report_text
 from headrace.serve.catalogue import QueryEntry, StreamEntry
 from headrace.serve.hub import Hub
@@ -202,18 +202,8 @@ def status_view(hub: Hub, base: str, read_only: bool) -> dict[str, Any]:
         "batches": figures.manifest.batch + 1,
         "batch_seconds": round(figures.batch_seconds, 4),
         "state_bytes": figures.state,
-        "memory_bytes": memory(),
+        "memory_bytes": resident_bytes(),
         "subscribers": hub.following.count,
         "streams": stream_views(hub, base),
         "queries": query_views(hub, base),
     }
-
-
-def memory() -> int:
-    """The bytes of memory that the process has now."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file to name
-            pages = int(file.read().split()[1])
-        return pages * resource.getpagesize()
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

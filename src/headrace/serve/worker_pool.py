@@ -47,7 +47,6 @@ _MARGIN: Final = 1.25
 """A worker that uses so many times what it may is ended: it did not stop by itself."""
 _LEFT: Final = 2
 """An idle worker that uses so many times what it did before its request is ended."""
-_SECRETS: Final = ("HEADRACE_TOKEN", "HEADRACE_READ_TOKEN")
 _STOPPING: Final = "the server is stopping"
 _UNFIT: Final = 422
 _NOT_READY: Final = 503
@@ -272,12 +271,11 @@ class WorkerPool:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
     def _start(self) -> Worker:
-        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         single = dict.fromkeys(
             ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
         )
         command = [sys.executable, "-m", "headrace.serve.sparql_worker"]
-        worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=environment | single))
+        worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=os.environ | single))
         self._preparing.add(worker)
         try:
             if self._closed:
