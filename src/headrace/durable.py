@@ -5,10 +5,29 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import suppress
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+
+import polars as pl
 
 from headrace.errors import SettingError, UnwritableError
+
+_SYSTEM_ERROR: Final = re.compile(r"\(os error (\d+)\)")
+
+
+@contextmanager
+def os_errors() -> Iterator[None]:
+    """Raise an OSError where Polars reports an error of the operating system as its own."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        found = _SYSTEM_ERROR.search(str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def sync_directory(directory: Path) -> None:

@@ -20,6 +20,7 @@ from uuid import uuid4
 import polars as pl
 import xxhash
 
+from headrace.durable import os_errors
 from headrace.errors import DataError, MachineError, SettingError
 from headrace.kernel.columns import GRAPH, ID, PREDICATE, QUADS, TERMS
 from headrace.kernel.data import Quads
@@ -96,8 +97,9 @@ def encode_piece(piece: StaticPiece) -> None:
         terms = distinct_terms(pl.concat([terms, named]))
     name = uuid4().hex
     folder = Path(piece.folder)
-    statements.unique(maintain_order=True).write_parquet(folder / f"quads-{name}.parquet")
-    terms.hstack(values(terms["text"])).write_parquet(folder / f"terms-{name}.parquet")
+    with os_errors():
+        statements.unique(maintain_order=True).write_parquet(folder / f"quads-{name}.parquet")
+        terms.hstack(values(terms["text"])).write_parquet(folder / f"terms-{name}.parquet")
 
 
 def _read(piece: StaticPiece) -> tuple[pl.DataFrame, pl.DataFrame]:

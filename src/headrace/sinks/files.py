@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from headrace.durable import claim, sync_directory
+from headrace.durable import claim, os_errors, sync_directory
 from headrace.errors import InternalError, MachineError, SettingError
 from headrace.sinks.base import Mark
 
@@ -150,7 +150,8 @@ def put_written(path: Path, write: Callable[[BinaryIO], object]) -> None:
     draft = draft_of(path)
     try:
         with draft.open("wb") as file:
-            write(file)
+            with os_errors():
+                write(file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
