@@ -31,6 +31,8 @@ _LEAST_SHARE: Final = 8
 """An evaluation that has added less than one part in so many of the memory is not the cause."""
 _SHARE_OF_SEVERAL: Final = 4
 """Several instants at once may take one part in so many of the time that is left."""
+BATCH_SECONDS: Final = 1.0
+"""How long a live batch evaluates queries before the others wait for the next one."""
 SECONDS: Final = "seconds"
 """The name of the limit of time."""
 CANCELLED: Final = "cancelled"
@@ -66,10 +68,12 @@ class RunLimits(EvaluationLimits):
     Attributes:
         seconds: seconds until there is an answer for an instant.
         memory: bytes of the process that controls the run; most of the machine's if none.
+        batch_seconds: how long a live batch evaluates queries before the others wait.
     """
 
     seconds: float | None = 600.0
     memory: int | None = None
+    batch_seconds: float = BATCH_SECONDS
 
 
 class MemoryGauge:

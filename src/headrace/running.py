@@ -23,6 +23,7 @@ from headrace.errors import HeadraceError, InternalError, SettingError, counted
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
+from headrace.kernel.fair_share import FairShare
 from headrace.kernel.overload import Paces
 from headrace.kernel.stream_counters import Counters
 from headrace.launching import INTERVAL, Launch, Runner, RunnerKind, work
@@ -414,6 +415,7 @@ def _setup(
         outlets=outlets,
         clock=None if job.once else _now,
         live=not job.once,
+        share=None if job.once else FairShare(job.limits.batch_seconds, time.monotonic),
         partitions=job.partitions,
         tables=engine.entailing.tables(),
         allowed=Allowed(deployment.seed, functions=engine.static.functions, limits=engine.limits),

@@ -114,6 +114,29 @@ def test_continuous_queries_are_stopped_and_others_go_on(tmp_path: Path) -> None
     check_continuous(tmp_path, QUICK[:2])
 
 
+def test_a_query_is_answered_between_hostile_queries_of_one_batch(tmp_path: Path) -> None:
+    names = ["texts that quadruple", "coalesce", "random texts", "patterns", "a long list"]
+    with limited(tmp_path) as (_, client, _peak):
+        register(client, COUNT, name="harmless")  # type: ignore[arg-type]
+        for name in names:
+            text = HOSTILE[name].continuous(STREAM, "RANGE 2s STEP 1s")
+            register(client, text, name=name.replace(" ", "-"))  # type: ignore[arg-type]
+        answered: dict[int, int] = {}
+
+        def all_stopped() -> bool:
+            push(client, "s", circle(300))
+            push(client, "other", "<x:a> <x:p> <x:b> .")
+            states = [each["state"] for each in client.get("/queries").json()["queries"]]
+            count = states.count("stopped")
+            answered[count] = client.get("/queries/harmless").json()["evaluations"]
+            return count == len(names)
+
+        until(all_stopped, patience=120)
+        numbers = [answered[count] for count in sorted(answered)]
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) >= 3  # it is answered between those that are stopped
+
+
 @pytest.mark.long
 def test_every_continuous_query_is_stopped_and_others_go_on(tmp_path: Path) -> None:
     check_continuous(tmp_path, tuple(HOSTILE))

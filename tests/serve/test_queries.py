@@ -7,6 +7,7 @@ import pytest
 from pyoxigraph import QueryResultsFormat, QuerySolutions, parse_query_results
 from starlette.testclient import TestClient
 
+from headrace.serve import retained
 from headrace.serve.limits import Limits
 from tests.serve.clients import (
     CARS,
@@ -283,8 +284,12 @@ def test_evaluations_over_a_socket(client: TestClient) -> None:
         assert opened.receive_json()["id"] == every[1]["id"]
 
 
-def test_who_was_away_too_long_is_told(tmp_path: Path) -> None:
-    with served(tmp_path / "data", limits=Limits(kept_evaluations=3)) as client:
+@pytest.mark.parametrize("limits", [Limits(kept_evaluations=3), Limits(kept_seconds=0)])
+def test_who_was_away_too_long_is_told(
+    limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retained, "_LEAST_KEPT", 3)
+    with served(tmp_path / "data", limits=limits) as client:
         with_cars(client)
         register(client, COUNT, name="gates")
         push(client, passages(0, 7))

@@ -22,7 +22,10 @@ MOST_ROWS = 6_000_000
 
 
 def slice_end(
-    plan: Plan, logs: Sequence[tuple[StreamLog, Elements]], schedule: Schedule
+    plan: Plan,
+    logs: Sequence[tuple[StreamLog, Elements]],
+    schedule: Schedule,
+    most: int | None = None,
 ) -> int | None:
     """Find the last moment of the first slice of what is due; None if all of it is one slice.
 
@@ -30,8 +33,9 @@ def slice_end(
         plan: the query.
         logs: its streams, and the elements of each that it may see.
         schedule: its instants.
+        most: how many instants the slice may have, if they are fewer than those of any slice.
     """
-    number, end = schedule.first_of_due(MOST_INSTANTS)
+    number, end = schedule.first_of_due(MOST_INSTANTS if most is None else min(most, MOST_INSTANTS))
     if number <= 1 and end is None:
         return None
     statements = sum(int(elements.sizes.sum()) for _, elements in logs)

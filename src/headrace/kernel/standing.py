@@ -48,6 +48,7 @@ from headrace.kernel.table import Table
 from headrace.metering import current
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Lifted, lifted, parameters_of
+from headrace.rdf.terms import Iri
 
 T = TypeVar("T")
 _COPIES: Final = 3
@@ -69,6 +70,7 @@ class Standing:
         self.last = Previous()
         self.failure: str | None = None
         self.until: int | None = None
+        self.horizons: dict[Iri, int] = {}
         self.remote = Remote(plan.contracts, plan.name) if plan.contracts else None
         self._pending: list[tuple[int, Elements]] = []
 

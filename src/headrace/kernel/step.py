@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,7 @@ from headrace.kernel.derived import Unread, arrivals_of, stop_floods
 from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Around
+from headrace.kernel.fair_share import FairShare, connected_units
 from headrace.kernel.gathering import gathered, singles, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
@@ -64,16 +66,24 @@ class Arrivals:
 class Kernel:
     """Continuous queries at work over the streams of a deployment."""
 
-    def __init__(self, plans: Sequence[Plan], around: Around, live: bool = False) -> None:
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        around: Around,
+        live: bool = False,
+        share: FairShare | None = None,
+    ) -> None:
         """Begin with empty windows.
 
         Args:
             plans: the queries.
             around: what they share.
             live: whether empty windows are reported up to the watermark, or only between others.
+            share: divides the time of a live batch among the queries.
         """
         self.around = around
         self.live = live
+        self.share = share
         self.elsewhere: Elsewhere | None = None
         self.queries: list[Standing] = []
         self.logs: dict[Iri, StreamLog] = {}
@@ -93,6 +103,7 @@ class Kernel:
         self._unread = Unread()
         self._begun: dict[Standing, tuple[Schedule | None, int | None]] = {}
         self._end: int | None = None
+        self._waiting: set[Standing] = set()
         for plan in plans:
             self._add(Standing(plan))
         self.queries = self._order.sorted(self.queries)
@@ -150,7 +161,7 @@ class Kernel:
 
     def _may_be_shared(self, query: Standing) -> bool:
         elsewhere = self.elsewhere is not None and self.elsewhere.takes(query.plan)
-        return self.around.observe is None and not elsewhere
+        return self.around.observe is None and not elsewhere and query not in self._waiting
 
     # -- going on where another kernel has stopped --------------------------------------------
 
@@ -222,7 +233,8 @@ class Kernel:
         self._begin_slice(new, ended, late)
         ahead = self._ahead(new, ended, late)
         at_work: list[Standing] = []
-        for query in self.queries:
+        self._waiting = set()
+        for query, waits in self._turns(ended):
             if query.failure is not None and query not in ahead:
                 self._derive(query, (), new, ended)  # those that read it go on without it
                 at_work.append(query)
@@ -234,7 +246,10 @@ class Kernel:
                 if query not in self._begun:
                     self._tell(query, new, ended, late)
                 told = ()
-                if query not in self._unread:
+                if waits:
+                    self._waiting.add(query)
+                    self.is_behind = True
+                elif query not in self._unread:
                     told, parts = self._evaluated(query, ended)
             if query.plan.stream in self.logs:
                 told = stop_floods(query, told)
@@ -254,6 +269,14 @@ class Kernel:
         in_order = tuple(sorted(reports, key=self._order.of_report))
         return Results(in_order, missed, failed, positions, self._placed)
 
+    def _turns(self, ended: bool) -> Iterator[tuple[Standing, bool]]:
+        """Yield the queries in the order of evaluation, with whether each waits."""
+        if self.share is None or ended:
+            yield from ((query, False) for query in self.queries)
+            return
+        for unit, waits in self.share.turns(connected_units(self.queries)):
+            yield from ((query, waits) for query in unit)
+
     def _has_ended(self, query: Standing, ended: bool) -> bool:
         """Test whether the input of a query is complete."""
         return ended and self._partial_streams.isdisjoint(query.plan.streams)
@@ -261,10 +284,10 @@ class Kernel:
     def _begin_slice(
         self, new: Mapping[Iri, Elements], ended: bool, late: dict[Iri, list[Times]]
     ) -> None:
-        """Find the end of a slice, which is the same moment for all queries.
+        """Find the end of a slice, which is the same moment for all queries of a replay.
 
         So results are in the order of time from slice to slice. Those that read what others make
-        wait for them.
+        wait for them. In a live run with fair shares, each query has slices of its own.
         """
         made = {query.plan.stream for query in self.queries}
         self._begun = {}
@@ -273,7 +296,7 @@ class Kernel:
                 self._tell(query, new, ended, late)
                 self._begun[query] = self._find_slice(query, ended)
         ends = [end for _, end in self._begun.values() if end is not None]
-        self._end = min(ends, default=None)
+        self._end = min(ends, default=None) if self.share is None or ended else None
 
     def _find_slice(self, query: Standing, ended: bool) -> tuple[Schedule | None, int | None]:
         """Make the schedule of all that is due, and find the end of its first slice, if it has one.
@@ -283,7 +306,9 @@ class Kernel:
         whole = None if query in self._unread else self._schedule(query, ended)
         if whole is None:
             return None, None
-        return whole, slice_end(query.plan, self._logs_of(query), whole)
+        share = None if ended else self.share
+        most = None if share is None else share.most_instants(query)
+        return whole, slice_end(query.plan, self._logs_of(query), whole, most)
 
     def _slice_schedule(self, query: Standing, ended: bool) -> Schedule | None:
         """Make the schedule of a slice of what is due; None while its origin is not known."""
@@ -370,15 +395,20 @@ class Kernel:
             if query in self._due_times:
                 self._due_times[some] = self._due_times[query]
 
+        with nullcontext() if self.share is None else self.share.measure(query, len(due.evaluated)):
+            return told, self._taken_apart(query, tell)
+
+    def _taken_apart(self, query: Standing, tell: Callable[[Standing], None]) -> Sequence[Standing]:
+        """Evaluate a query, and take it apart if it is a group in which something fails."""
         tell(query)
         if not isinstance(query, Group) or query.failure is None:
-            return told, [query]
+            return [query]
         parts = list(taken_apart(query, tell))
         if all(part.failure is None for part in parts):  # together they were too much
             shape = query.members[0].shape
             self._most[shape] = max(len(part.members) for part in parts)
         self._apart = True
-        return told, parts
+        return parts
 
     def contracted(self) -> dict[str, Contracted]:
         """How queries stand with the endpoints that they ask under a budget."""
@@ -504,6 +534,9 @@ class Kernel:
         stream = query.plan.stream
         if stream is None or stream not in self.logs:
             return
+        if query in self._waiting and query not in self._unread:
+            self._partial_streams.add(stream)
+            return
         statements = ARRIVALS.to_frame()
         schedule = self._schedule(query, ended=False)
         report = self._unread.next_part(query, told, () if schedule is None else schedule.grids)
@@ -571,10 +604,18 @@ class Kernel:
         return min(horizons, default=FOREVER)
 
     def _horizon(self, query: Standing, stream: Iri) -> int:
+        """Find the time up to which a query will not ask for the elements of a stream.
+
+        While it waits, that is the time after its last evaluation.
+        """
+        if query in self._waiting:
+            return query.horizons.get(stream, NEVER)
         schedule = self._schedule(query, ended=False)
         if schedule is None:
             return NEVER
-        return schedule.horizon(query.plan.streams.index(stream))
+        found = schedule.horizon(query.plan.streams.index(stream))
+        query.horizons[stream] = found
+        return found
 
     def _used_ids(self) -> list[pl.Series]:
         dictionary = self.around.dictionary

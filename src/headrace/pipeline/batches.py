@@ -79,12 +79,14 @@ class _Evaluated:
         late: which elements were late, by stream.
         queries: how far each query has come.
         slices: the files of the slices before.
+        is_behind: whether some instants that are due wait for the next batch.
     """
 
     reports: Sequence[Report]
     late: Mapping[str, Sequence[int]]
     queries: Mapping[str, QueryState]
     slices: tuple[File, ...]
+    is_behind: bool
 
 
 class Batches:
@@ -178,10 +180,12 @@ class Batches:
         return self._recent[-2] if len(self._recent) > 1 else NOTHING
 
     @property
-    def is_idle_advance_due(self) -> bool:
-        """True if a batch without input would advance an idle stream."""
+    def is_due_without_input(self) -> bool:
+        """True if a batch without input would evaluate instants, or advance an idle stream."""
         last = self.last()
-        return last.batch >= 0 and not last.final and self._idleness.is_due(last)
+        if last.batch < 0 or last.final:
+            return False
+        return last.is_behind or self._idleness.is_due(last)
 
     # -- batches -----------------------------------------------------------------------------
 
@@ -353,19 +357,23 @@ class Batches:
     def _evaluated(
         self, kernel: Kernel, slices: Iterator[Results], queries: Mapping[str, QueryState]
     ) -> _Evaluated:
-        """Evaluate what is due, and write all slices of it but the last."""
+        """Evaluate what is due while there is time, and write all slices of it but the last."""
         late: dict[str, list[int]] = {}
         files: list[File] = []
+        share = kernel.share
+        if share is not None:
+            share.begin()
         while True:
             with self._watch.stage("kernel"):
                 results = next(slices)
-            if not kernel.is_behind:
+            is_last = not kernel.is_behind or (share is not None and share.is_used_up)
+            if is_last:
                 kernel.keep_pace(self._watch.lap())
             queries = update_query_states(queries, kernel, results)
             for iri, found in results.late_positions.items():
                 late.setdefault(iri.value, []).extend(found.tolist())
-            if not kernel.is_behind:
-                return _Evaluated(results.reports, late, queries, tuple(files))
+            if is_last:
+                return _Evaluated(results.reports, late, queries, tuple(files), kernel.is_behind)
             with self._watch.stage("commit"):
                 file = self._written(Told(results.reports))
             reach("results-written")
@@ -394,6 +402,7 @@ class Batches:
             streams=count_late(manifest.streams, late),
             queries=evaluated.queries,
             slices=evaluated.slices,
+            is_behind=evaluated.is_behind,
         )
         with self._watch.stage("commit"):
             manifest = replace(manifest, told=self._written(told))
@@ -463,7 +472,7 @@ class Batches:
             kernel = self._kernel[1]
             kernel.around = around
             return kernel
-        kernel = Kernel(self.setup.plans, around, self.setup.live)
+        kernel = Kernel(self.setup.plans, around, self.setup.live, self.setup.share)
         recall(kernel, self._memory(manifest), self._held(manifest, around))
         return kernel
 

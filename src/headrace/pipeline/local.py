@@ -87,7 +87,8 @@ class LocalRunner:
                 break
             self.pass_time()
             self._rests()
-            self._stopping.wait(self.interval)
+            if not self.batches.last().is_behind:
+                self._stopping.wait(self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
 
@@ -111,8 +112,8 @@ class LocalRunner:
         return bool(pieces)
 
     def pass_time(self) -> bool:
-        """Work on a batch that reads nothing, if it moves on streams that are idle."""
-        if not self.batches.is_idle_advance_due:
+        """Work on a batch that reads nothing, if one is due."""
+        if not self.batches.is_due_without_input:
             return False
         batch = self.batches.last().batch + 1
         offsets = sha256(f"nothing in batch {batch}".encode()).hexdigest()

@@ -168,6 +168,7 @@ class Manifest:
         static: which version of the static data was looked at.
         schema: what tells the schema that data were read under from others; none if empty.
         final: whether the input has ended with it.
+        is_behind: whether some instants that were due wait for the next batch.
     """
 
     batch: int
@@ -186,6 +187,7 @@ class Manifest:
     static: str | None = None
     schema: str = ""
     final: bool = False
+    is_behind: bool = False
 
     @property
     def label(self) -> str:

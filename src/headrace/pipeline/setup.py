@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from headrace.diagnosis import Note
 from headrace.kernel.arriving import Gate
 from headrace.kernel.evaluation import Around
+from headrace.kernel.fair_share import FairShare
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.manifest import Manifest
 from headrace.pipeline.parts import Allowed, Answer, answer
@@ -59,6 +60,7 @@ class Setup:
         sources: the names of what each stream is read from, for notes.
         logs: the names of the folders of the logs that streams are read from, by their IRIs.
         notes: adds notes about what has been committed, besides those that diagnosis finds.
+        share: divides the time of a live batch among the queries; in a replay there is none.
     """
 
     plans: Sequence[Plan]
@@ -76,6 +78,7 @@ class Setup:
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     logs: Mapping[str, str] = field(default_factory=dict)
     notes: Callable[[Manifest], Iterable[Note]] = lambda _manifest: ()
+    share: FairShare | None = None
 
     @cached_property
     def schema(self) -> str:

@@ -14,6 +14,7 @@ from headrace.deploying import setup_of
 from headrace.dialects import Parsed, parse
 from headrace.engine import Engine
 from headrace.errors import HeadraceError, MachineError
+from headrace.kernel.fair_share import FairShare
 from headrace.launching import Launch, Runner, RunnerKind, work
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import Deployment, open_deployment
@@ -73,6 +74,8 @@ class Deployed:
         self.began = time.monotonic()
         self.changes: deque[tuple[int, str, int]] = deque(maxlen=1_000)
         self.alerted = Alerted()
+        # It outlives the deployment, which is opened again at every change of the queries.
+        self._share = FairShare(settings.limits.batch_seconds, time.monotonic)
         self._prune = prune
         # The lock of the deployment keeps other servers out of everything else too.
         self._deployment: Deployment = open_deployment(place.deployment)
@@ -300,6 +303,7 @@ class Deployed:
             sinks={SINK: self.retained},
             clock=self.settings.clock,
             live=True,
+            share=self._share,
             tables=engine.entailing.tables(),
             allowed=Allowed(
                 deployment.seed,

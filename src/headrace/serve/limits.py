@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.arrival_times import CLOCK_SECONDS
-from headrace.metering import machine_bytes
+from headrace.metering import BATCH_SECONDS, machine_bytes
 
 _KILO: Final = 1_000
 _MEGA: Final = 1_000_000
@@ -31,6 +31,7 @@ class Limits:
         connections: how many connections there may be; further ones are answered with 503.
         kept_evaluations: how many evaluations of each query are kept.
         kept_bytes: how many bytes of them.
+        kept_seconds: how long an evaluation is kept, if it is not one of the last 100.
         log_bytes: how many bytes the log of a stream may have.
         current_elements: how many elements are the current contents of a stream.
         current_seconds: how old they may be, by the newest of them.
@@ -46,6 +47,7 @@ class Limits:
         bodies: bytes of all bodies together, from when they come until they are on disk.
         bodies_seconds: how long a body may wait for room among these.
         message: bytes of a message of a WebSocket.
+        batch_seconds: how long a batch evaluates queries before the others wait.
     """
 
     body: int = 32 * _MEGA
@@ -62,6 +64,7 @@ class Limits:
     connections: int = 5 * _KILO
     kept_evaluations: int = 1_000
     kept_bytes: int = 16 * _MEGA
+    kept_seconds: float = 600.0
     log_bytes: int = 1 << 30
     current_elements: int = 10 * _KILO
     current_seconds: float = 300.0
@@ -76,6 +79,7 @@ class Limits:
     bodies: int = 128 * _MEGA
     bodies_seconds: float = 5.0
     message: int = 1 * _MEGA
+    batch_seconds: float = BATCH_SECONDS
 
     @property
     def memory_bytes(self) -> int:

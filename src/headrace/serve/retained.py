@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any, Final
 
 import xxhash
@@ -31,7 +32,9 @@ from headrace.serve.limits import Limits
 from headrace.sinks.base import Mark
 
 LOGGER: Final = logging.getLogger("headrace.serve")
-_LEAST_COMPACTED: Final = 4 << 20
+_LEAST_COMPACTED: Final = 1 << 20
+_LEAST_KEPT: Final = 100
+"""So many evaluations of a query are kept however old they are, if their size allows."""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,7 @@ class Kept:
         rows: how many rows or statements it has.
         at: its instant, in milliseconds.
         number: of its query, counted from 1.
+        taken: when it was taken, in seconds of a clock that never goes back.
         events: the same as events, made when somebody follows.
     """
 
@@ -54,6 +58,7 @@ class Kept:
     rows: int
     at: float
     number: int
+    taken: float = field(default_factory=monotonic, compare=False, repr=False)
     events: bytes | None = field(default=None, repr=False)
 
     def said(self) -> dict[str, Any]:
@@ -197,15 +202,21 @@ class Retained:
         kept = self._kept.setdefault(each.query, deque())
         kept.append(each)
         size = self._bytes.get(each.query, 0) + len(each.line)
-        while len(kept) > 1 and (
-            len(kept) > self._limits.kept_evaluations or size > self._limits.kept_bytes
-        ):
+        while self._is_too_much(kept, size, each.taken):
             gone = kept.popleft()
             size -= len(gone.line)
             self._dropped[each.query] = gone.id
         self._bytes[each.query] = size
         self._numbers[each.query] = each.number
         self._next = max(self._next, each.id + 1)
+
+    def _is_too_much(self, kept: deque[Kept], size: int, now: float) -> bool:
+        """Test whether the oldest evaluation of a query is not kept any longer."""
+        if len(kept) == 1:
+            return False
+        if len(kept) > self._limits.kept_evaluations or size > self._limits.kept_bytes:
+            return True
+        return len(kept) > _LEAST_KEPT and now - kept[0].taken > self._limits.kept_seconds
 
     def _compact(self) -> None:
         """Write what is kept to a new file in place of the old one."""

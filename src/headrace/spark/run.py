@@ -140,8 +140,9 @@ class Runner:
 
     @contextmanager
     def _ticking(self) -> Iterator[None]:
-        """Ask for a batch, whenever one that reads nothing would move on a stream that is idle."""
-        if self.pace.interval is None or not self.batches.setup.idles:
+        """Ask for a batch without input whenever one is due."""
+        setup = self.batches.setup
+        if self.pace.interval is None or not (setup.idles or setup.share):
             yield
             return
         ended = threading.Event()
@@ -161,7 +162,8 @@ class Runner:
             if not self._at_work.acquire(blocking=False):
                 continue  # what a batch brings may end a silence
             try:
-                wanted = self.batches.last().batch + 1 if self.batches.is_idle_advance_due else None
+                is_due = self.batches.is_due_without_input
+                wanted = self.batches.last().batch + 1 if is_due else None
             finally:
                 self._at_work.release()
             if wanted is not None:

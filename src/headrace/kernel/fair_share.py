@@ -1,0 +1,132 @@
+"""Fair shares of a live batch: which queries it evaluates, and which wait for the next one.
+
+Cheap queries are evaluated first. Once the time of a batch is used up, the other queries wait, so
+that one expensive query, or many of them, do not delay the answers of all. The query that has
+waited longest is evaluated in every batch. Nothing here reads a clock: a caller passes one in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from headrace.kernel.slices import MOST_INSTANTS
+from headrace.kernel.standing import Standing
+
+_FIRST_INSTANTS: Final = 64
+"""The first slice of a query has so many instants."""
+_GROWTH: Final = 8
+"""A slice has at most so many times the instants of the slice before it."""
+_DECAY: Final = 2
+"""The expected cost of a query that takes less than before is divided by this."""
+_SPARE: Final = 1_000
+"""The costs of so many removed queries are remembered at most."""
+Unit = Sequence[Standing]
+"""Queries that are evaluated in the same batch, in this order."""
+
+
+class FairShare:
+    """The time that each query takes, and the queries that wait."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        """Begin without knowing any query.
+
+        Args:
+            seconds: how long a batch evaluates queries before the others wait.
+            clock: returns seconds, and never goes back.
+        """
+        self.seconds = seconds
+        self._clock = clock
+        self._began = clock()
+        self._costs: dict[str, float] = {}
+        self._instants: dict[str, int] = {}
+        self._waited: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """Begin the evaluations of a batch."""
+        self._began = self._clock()
+
+    @property
+    def is_used_up(self) -> bool:
+        """Test whether the time of the batch is used up."""
+        return self._clock() - self._began > self.seconds
+
+    def turns(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, bool]]:
+        """Yield units in the order of evaluation, with whether each waits for the next batch.
+
+        Whether a unit waits is decided when it is reached: the time of those before it counts.
+        """
+        self._forget_removed(units)
+        longest = max(units, key=self._waits, default=None)
+        waiting: list[Unit] = []
+        for unit in sorted(units, key=self._rank):
+            if self.is_used_up:
+                waiting.append(unit)
+            else:
+                yield self._evaluated(unit)
+        if longest in waiting and self._waits(longest):
+            waiting.remove(longest)
+            yield self._evaluated(longest)
+        for unit in waiting:
+            self._waited[unit[0].name] = self._waits(unit) + 1
+            yield unit, True
+
+    @contextmanager
+    def measure(self, query: Standing, number: int) -> Iterator[None]:
+        """Measure the evaluation of a query, and adapt the size of its next slice to it.
+
+        Args:
+            query: the query.
+            number: how many instants are evaluated.
+        """
+        began = self._clock()
+        try:
+            yield
+        finally:
+            took = self._clock() - began
+            self._costs[query.name] = max(took, self._costs.get(query.name, 0.0) / _DECAY)
+            grown = self.seconds / took if took * _GROWTH > self.seconds else _GROWTH
+            self._instants[query.name] = min(max(int(number * grown), 1), MOST_INSTANTS)
+
+    def most_instants(self, query: Standing) -> int:
+        """Return how many instants of a query are evaluated in a slice."""
+        return self._instants.get(query.name, _FIRST_INSTANTS)
+
+    def _evaluated(self, unit: Unit) -> tuple[Unit, bool]:
+        self._waited.pop(unit[0].name, None)
+        return unit, False
+
+    def _waits(self, unit: Unit) -> int:
+        return self._waited.get(unit[0].name, 0)
+
+    def _rank(self, unit: Unit) -> tuple[int, float]:
+        """Rank cheap units first, then those whose cost is not known, then expensive ones."""
+        known = [self._costs[query.name] for query in unit if query.name in self._costs]
+        cost = sum(known)
+        if cost > self.seconds:
+            return 2, -self._waits(unit)
+        return (0, cost) if len(known) == len(unit) else (1, 0)
+
+    def _forget_removed(self, units: Sequence[Unit]) -> None:
+        """Forget queries that are gone, once they are many."""
+        names = {query.name for unit in units for query in unit}
+        if len(self._costs) > len(names) + _SPARE:
+            self._costs = {name: each for name, each in self._costs.items() if name in names}
+            self._instants = {n: each for n, each in self._instants.items() if n in names}
+            self._waited = {name: each for name, each in self._waited.items() if name in names}
+
+
+def connected_units(queries: Sequence[Standing]) -> list[Unit]:
+    """Unite the queries that are connected by streams that queries make; each keeps its order."""
+    makers = {query.plan.stream: query for query in queries if query.plan.stream is not None}
+    units = {query: [query] for query in queries}
+    for query in queries if makers else ():
+        for stream in query.plan.streams:
+            maker = makers.get(stream)
+            if maker is not None and units[maker] is not units[query]:
+                united = units[maker] + units[query]
+                units |= dict.fromkeys(united, united)
+    places = {query: place for place, query in enumerate(queries)}
+    distinct = {id(unit): unit for unit in units.values()}
+    return [sorted(unit, key=places.__getitem__) for unit in distinct.values()]
