@@ -90,13 +90,19 @@ def test_slices_have_as_many_instants_as_the_time_suffices_for() -> None:
     batch = Batch({"a": 0.0})
     a = query("a")
     sizes = []
-    for _ in range(6):
+    for _ in range(5):
         sizes.append(batch.share.most_instants(a))
         batch.evaluated("a", sizes[-1])
-    assert sizes == [64, 512, 4_096, 32_768, MOST_INSTANTS, MOST_INSTANTS]
+    assert sizes == [1_000, 8_000, 64_000, MOST_INSTANTS, MOST_INSTANTS]
+    batch.evaluated("a", 1)  # it says nothing about more
+    assert batch.share.most_instants(a) == MOST_INSTANTS
     slow = Batch({"a": 10.0})
-    slow.evaluated("a", 64)
-    assert slow.share.most_instants(a) == 6
+    slow.evaluated("a", 1_000)
+    assert slow.share.most_instants(a) == 100
+    slow.seconds = {"a": 0.25}
+    slow.evaluated("a", 100)
+    assert slow.share.most_instants(a) == 400
+    slow.seconds = {"a": 10.0}
     slow.evaluated("a", 1)
     assert slow.share.most_instants(a) == 1
 
@@ -130,4 +136,4 @@ def test_costs_of_removed_queries_are_forgotten() -> None:
     before = [batch.share.most_instants(query(name)) for name in ("q5", "q500")]
     batch.evaluated(names[:10], 1_000)
     assert before == [8_000, 8_000]
-    assert [batch.share.most_instants(query(name)) for name in ("q5", "q500")] == [8_000, 64]
+    assert [batch.share.most_instants(query(name)) for name in ("q5", "q500")] == [8_000, 1_000]

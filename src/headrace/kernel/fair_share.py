@@ -14,10 +14,10 @@ from typing import Final
 from headrace.kernel.slices import MOST_INSTANTS
 from headrace.kernel.standing import Standing
 
-_FIRST_INSTANTS: Final = 64
-"""The first slice of a query has so many instants."""
+_FIRST_INSTANTS: Final = 1_000
+"""The first slice of a query has at most so many instants."""
 _GROWTH: Final = 8
-"""A slice has at most so many times the instants of the slice before it."""
+"""A slice has at most so many times the instants of the largest slice before it."""
 _DECAY: Final = 2
 """The expected cost of a query that takes less than before is divided by this."""
 _SPARE: Final = 1_000
@@ -86,12 +86,23 @@ class FairShare:
         finally:
             took = self._clock() - began
             self._costs[query.name] = max(took, self._costs.get(query.name, 0.0) / _DECAY)
-            grown = self.seconds / took if took * _GROWTH > self.seconds else _GROWTH
-            self._instants[query.name] = min(max(int(number * grown), 1), MOST_INSTANTS)
+            self._instants[query.name] = self._fitting(query, number, took)
 
     def most_instants(self, query: Standing) -> int:
         """Return how many instants of a query are evaluated in a slice."""
         return self._instants.get(query.name, _FIRST_INSTANTS)
+
+    def _fitting(self, query: Standing, number: int, took: float) -> int:
+        """Compute how many instants the next slice may have: fewer if the last one took too long.
+
+        A slice that was quick and not full says nothing about more instants.
+        """
+        if took > self.seconds:
+            return max(int(number * self.seconds / took), 1)
+        allowed = self.most_instants(query)
+        if number < allowed:
+            return allowed
+        return min(int(number * min(_GROWTH, self.seconds / max(took, 1e-9))), MOST_INSTANTS)
 
     def _evaluated(self, unit: Unit) -> tuple[Unit, bool]:
         self._waited.pop(unit[0].name, None)
