@@ -52,6 +52,7 @@ class Hub:
         self.limits = settings.limits
         self.place = Place(settings.location)
         self.place.make()
+        self.place.check_deployment()
         self.began = time.monotonic()
         self.clock = SteadyClock(settings.clock, seconds=self.limits.clock_seconds)
         self.inlets: dict[str, Inlet] = {}
