@@ -115,7 +115,10 @@ def examine(directory: Path) -> Iterator[Finding]:
         return
     if is_in_use(layout):
         yield Finding(
-            "in use", Status.WARN, "a run is at work here", "look again when it has ended"
+            "in use",
+            Status.WARN,
+            "a run or a server is running here",
+            "check again after it has stopped: a file that it is writing may look damaged",
         )
     if (layout.directory / LOCK).is_dir():
         detail = f"{layout.directory / LOCK} is a folder, and has to be a file"
@@ -137,7 +140,8 @@ def examine(directory: Path) -> Iterator[Finding]:
     if unsettled is not None:
         yield Finding("damage", Status.FAIL, unsettled, _remedy(layout, states))
     for pane in states[0].lost:
-        yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
+        detail = f"{pane} is lost or damaged; it is made again from its source"
+        yield Finding("pane", Status.OK, detail)
     known = states[0].manifest
     if known is not None:
         yield from _of_log(layout, known.pieces)
@@ -239,6 +243,9 @@ def free_name(path: Path) -> Path:
 
 
 def _identity(layout: Layout) -> Finding:
+    if not home_of(layout.directory).exists():
+        problem = f"there is no directory {layout.directory}"
+        return Finding("identity", Status.FAIL, problem, "name the one of the run or the server")
     if not layout.identity.exists():
         problem = f"{layout.directory} has no {IDENTITY}: it is no checkpoint, or has lost it"
         below = sorted(layout.directory.glob(f"*/{IDENTITY}"))
@@ -393,7 +400,10 @@ def _of_query(name: str, state: QueryState) -> Finding:
     counted = f"{state.evaluations:,} evaluations, {state.failed:,} failed, {state.rows:,} rows"
     counted += f", {state.skipped:,} instants skipped" if state.skipped else ""
     if state.failure is not None:
-        remedy = "change the query: it then begins anew with what comes from now on"
+        remedy = (
+            "change the query, or on a server remove it and register it corrected: it then begins "
+            "anew with what comes from now on"
+        )
         return Finding("query", Status.WARN, f"'{name}' has stopped: {state.failure}", remedy)
     return Finding("query", Status.OK, f"'{name}' has {reached}: {counted}")
 

@@ -65,9 +65,8 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield from _of_graphs(place)
     results = _problem_of_results(place)
     if results is not None:
-        yield Finding(
-            "results", Status.FAIL, results, f"{mendable} leaves the results after the damage"
-        )
+        remedy = f"{mendable} keeps the evaluations after the damage, and no others"
+        yield Finding("results", Status.FAIL, results, remedy)
     missing = _missing_results(place)
     if missing is not None:
         remedy = "put it back from a backup; without it, only what comes from now on has results"
@@ -188,7 +187,7 @@ def _results_set_aside(place: Place, aside: Path) -> Iterator[str]:
         kept = _set_aside(place.results, aside)
         number = write_whole_end(kept, place.results, _mark(place))
         left = counted(number, "evaluation")
-        yield f"{place.results} is moved to {kept}; {left} after the damage stay"
+        yield f"{place.results} is moved to {kept}; {left} after the damage are kept"
 
 
 def _set_aside(path: Path, aside: Path) -> Path:
