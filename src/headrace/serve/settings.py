@@ -12,6 +12,7 @@ from typing import Final
 
 from headrace.arrival_times import Clock, wall_clock
 from headrace.background.config import ServiceConfig
+from headrace.dialects.settings import check_settings
 from headrace.errors import SettingError
 from headrace.launching import RunnerKind
 from headrace.serve.limits import DEFAULT, Limits
@@ -62,7 +63,8 @@ class Settings:
     clock: Clock = wall_clock
 
     def __post_init__(self) -> None:
-        """Refuse what would let anybody in."""
+        """Refuse settings with which every query would stop, and addresses without a token."""
+        check_settings(self.settings)
         if self.token is None and not is_loopback(self.host):
             raise SettingError(
                 f"'{self.host}' can be reached from other machines, so a token is needed: set "
