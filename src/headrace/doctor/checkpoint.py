@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: whose it is, how far it has come, what is damaged, what to do.
+"""Checks and repairs of a checkpoint: its identity, its progress, its damage and the remedies.
 
 A manifest is whole if all that it names is there as it was written. A run can go on from a whole
 manifest only. If the last one is not whole and the one before is, `repair` takes the last batch
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ASIDE: Final = "taken-back"
-"""Where what was taken back is kept, for whoever wants to know what happened."""
+"""The folder of files that a repair has replaced, so that they can be examined."""
 ANEW: Final = "put the file back from a copy, or start again in a new directory"
 _NOTHING: Final = "nothing is damaged"
 _KAFKA: Final = "kafka://"
