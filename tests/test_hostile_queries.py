@@ -94,4 +94,7 @@ def test_limits_have_names(tmp_path: Path) -> None:
     code, said, _ = ended("query", query, "--limit", "memory=much")
     assert code == 2
     assert "expected a positive number in --limit memory=" in said
+    code, said, _ = ended("query", query, "--limit", "rows")
+    assert code == 2
+    assert "expected a value in --limit rows=VALUE, found 'rows'" in said
     assert ended("query", query, "--limit", "seconds=1min", "--limit", "memory=1.5GB")[0] == 0

@@ -28,9 +28,9 @@ _CONTAINER_LIMITS: Final = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 _LEAST_SHARE: Final = 8
-"""An evaluation that has added less than one part in so many of the memory is not the cause."""
+"""An evaluation that has added less than an eighth of the memory is not the cause."""
 _SHARE_OF_SEVERAL: Final = 4
-"""Several instants at once may take one part in so many of the time that is left."""
+"""Several instants at once may take a quarter of the time that is left."""
 BATCH_SECONDS: Final = 1.0
 """How long a live batch evaluates queries before the others wait for the next one."""
 SECONDS: Final = "seconds"
@@ -117,7 +117,7 @@ class MemoryGauge:
             self.start(None)
 
     def sample(self, now: float) -> int:
-        """Return the bytes in use, measured at most so often."""
+        """Return the bytes in use; a measurement is reused for some milliseconds."""
         if self._measure is not None and now - self._measured >= _SAMPLING:
             self._measured = now
             self.used = self._measure()
@@ -196,7 +196,7 @@ class Meter:
         """Check the time, and the memory of the process.
 
         Args:
-            what: what is at work, for the error.
+            what: the part of the evaluation that checks, for the error.
             size: bytes that it is going to make.
 
         Raises:
@@ -272,7 +272,7 @@ class Meter:
         return Meter(limits, self._clock, self._memory)
 
     def for_one(self) -> Meter:
-        """Return this meter without the texts of what was tried before for the same instant."""
+        """Return this same meter for one instant, and forget the texts of attempts before."""
         self._made = 0
         return self
 
@@ -333,7 +333,7 @@ _THREAD: Final = _Thread()
 
 
 def current() -> Meter:
-    """Return the meter of this thread; one without limits where no evaluation is under way."""
+    """Return the meter of this thread; one without limits where no evaluation is running."""
     return _THREAD.meter
 
 

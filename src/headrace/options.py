@@ -206,7 +206,9 @@ def with_limits(limits: L, given: Sequence[str]) -> L:
     for each in given:
         name, equals, text = each.partition("=")
         name = name.strip()
-        if not equals or name not in known:
+        if not equals and name in known:
+            raise SettingError(f"expected a value in --limit {name}=VALUE, found '{each}'")
+        if name not in known:
             near = nearest(name, known)
             hint = f"; did you mean '{near}'?" if near else ""
             raise SettingError(
@@ -218,8 +220,8 @@ def with_limits(limits: L, given: Sequence[str]) -> L:
         if found is None or found[2] not in units or not float(found[1]):
             listed = ", ".join(filter(None, units))
             raise SettingError(
-                f"expected a positive number in --limit {name}=, maybe with {listed}; found "
-                f"'{text}'"
+                f"expected a positive number in --limit {name}=, with or without a unit "
+                f"({listed}), found '{text}'"
             )
         value = float(found[1]) * units[found[2]]
         changed[name] = value if units is _TIMES else max(1, int(value))

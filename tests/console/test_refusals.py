@@ -41,7 +41,7 @@ def test_reached_limits_are_shown_until_there_is_room(opened: Open, tmp_path: Pa
 
 def test_a_shortage_of_memory_is_shown(opened: Open, tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--limit", "memory=60000000") as server:
-        words = "New queries and requests to /sparql are refused: the server uses "
+        words = "New queries, new static graphs and requests to /sparql are refused: "
         check_banner(opened(server.url), words, "lost")
 
 

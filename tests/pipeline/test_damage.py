@@ -360,11 +360,12 @@ def test_a_run_that_ended_well_may_have_said_so_in_vain(how: Damage, run: Stoppe
 
 def test_doctor_on_what_is_no_checkpoint_and_on_one_in_use(run: Stopped, tmp_path: Path) -> None:
     assert "it is no checkpoint, or has lost it" in said(tmp_path)[1]
+    assert f"there is no directory {tmp_path / 'none'}" in said(tmp_path / "none")[1]
     open_deployment(tmp_path / "new").close()
     assert said(tmp_path / "new")[0] == 0
     assert "there is one in it" in said(tmp_path)[1]
     with open_deployment(run.place.checkpoint):
-        assert "a run is at work here" in said(run.place.checkpoint)[1]
+        assert "a run or a server is running here" in said(run.place.checkpoint)[1]
         with pytest.raises(SettingError, match="in use by a run"):
             checkpoint.repair(run.place.checkpoint)
 

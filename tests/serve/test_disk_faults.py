@@ -261,6 +261,38 @@ def test_a_running_server_is_not_repaired(stopped: Stopped) -> None:
         location_checks.repair(stopped.location)
 
 
+def test_doctor_agrees_with_the_server_about_the_folder_of_a_log(stopped: Stopped) -> None:
+    folder = segment(stopped).parent
+    shutil.rmtree(folder)
+    assert "--repair" in str(refusal(stopped.location))
+    wrong = [each for each in location_checks.examine(stopped.location) if each.remedy]
+    assert [str(folder) in each.detail for each in wrong] == [True]
+    assert str(folder) in "\n".join(location_checks.repair(stopped.location))
+    assert refusal(stopped.location) is None
+
+
+def test_a_server_does_not_read_its_logs_again_without_its_deployment(stopped: Stopped) -> None:
+    shutil.rmtree(stopped.place.deployment)
+    problem = refusal(stopped.location)
+    assert problem is not None
+    assert f"{stopped.place.deployment / 'deployment.json'} is missing" in problem
+    assert "put it back from a backup" in problem
+    wrong = [each for each in location_checks.examine(stopped.location) if each.remedy]
+    assert [each.name for each in wrong] == ["identity"]
+    shutil.rmtree(stopped.place.logs)
+    stopped.place.catalogue.unlink()
+    stopped.place.catalogue_copy.unlink()
+    assert refusal(stopped.location) is None
+
+
+def test_a_lost_index_of_graphs_is_put_back_from_a_backup(stopped: Stopped) -> None:
+    flipped(index(stopped))
+    problem = refusal(stopped.location)
+    assert problem is not None
+    assert problem.endswith("; put it back from a backup")
+    assert "doctor" not in problem
+
+
 # -- failed writes ---------------------------------------------------------------------------------
 
 

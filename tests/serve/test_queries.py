@@ -7,8 +7,10 @@ import pytest
 from pyoxigraph import QueryResultsFormat, QuerySolutions, parse_query_results
 from starlette.testclient import TestClient
 
+from headrace.errors import SettingError
 from headrace.serve import retained
 from headrace.serve.limits import Limits
+from headrace.serve.settings import Settings
 from tests.serve.clients import (
     CARS,
     COUNT,
@@ -36,6 +38,17 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     with served(tmp_path / "data") as found:
         with_cars(found)
         yield found
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [("nonsense", "3", "nonsense"), ("delay", "soon", "soon"), ("service.accuracy", "9", "9")],
+)
+def test_a_server_with_a_wrong_setting_does_not_start(
+    key: str, value: str, named: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingError, match=f"'{named}'"):
+        Settings(tmp_path, settings={key: value})
 
 
 def test_a_query_runs_from_now_on(client: TestClient) -> None:

@@ -64,7 +64,7 @@ def test_a_shortage_of_memory_is_listed_until_it_has_passed(
         answer = client.post("/queries", content=COUNT, headers={"Content-Type": "text/plain"})
         assert answer.json()["detail"] == found["reason"]
         assert (found["status"], found["limit"]) == (503, "memory")
-        assert found["requests"] == "new queries and requests to /sparql"
+        assert found["requests"] == "new queries, new static graphs and requests to /sparql"
         monkeypatch.setattr(MEMORY, "_measure", lambda: 500 * MEGA)
         until(lambda: not refused(client))
         register(client, COUNT)

@@ -21,7 +21,7 @@ from headrace.serve.auth import changes
 from headrace.serve.limits import Limits
 from headrace.serve.openapi import document
 from headrace.serve.routes import OPERATIONS
-from headrace.serve.settings import Settings
+from headrace.serve.settings import Settings, token_of
 from tests.serve.attacks import listener
 from tests.serve.clients import CARS, COUNT, passages, push, register, served, socket, with_cars
 from tests.shared import ROOT
@@ -292,7 +292,17 @@ def test_a_server_for_others_needs_a_token(tmp_path: Path) -> None:
             Settings(tmp_path, host=host)
     with pytest.raises(SettingError, match="16 or more"):
         Settings(tmp_path, host="0.0.0.0", token="short")
+    with pytest.raises(SettingError, match="the same as the other one"):
+        Settings(tmp_path, token=TOKEN, read_token=TOKEN)
     assert Settings(tmp_path, host="0.0.0.0", token=TOKEN)
+
+
+def test_a_file_without_a_token_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "noise").write_bytes(b"\xff\xfe\x00\x80 and more than sixteen")
+    with pytest.raises(SettingError, match="noise' is not text"):
+        token_of("--token", f"@{tmp_path / 'noise'}", "HEADRACE_TOKEN")
+    with pytest.raises(SettingError, match="which --token or HEADRACE_TOKEN names"):
+        token_of("--token", "@", "HEADRACE_TOKEN")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: f"{each.method} {each.path}")

@@ -229,6 +229,18 @@ def unknown(key: str) -> None:
     raise SettingError(f"unknown setting '{key}'{suggestion}\nknown are {', '.join(KEYS)}")
 
 
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Check settings before there is a query.
+
+    Raises:
+        SettingError: a key is not known, or a value is not one of its kind.
+    """
+    applied(Semantics(), settings)
+    profile_name(settings)
+    service_budget(settings)
+    service_rate(settings)
+
+
 def profile_name(settings: Mapping[str, str]) -> str | None:
     """The profile that the settings ask for, if they do."""
     name = settings.get("profile")

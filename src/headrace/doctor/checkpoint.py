@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: whose it is, how far it has come, what is damaged, what to do.
+"""Checks and repairs of a checkpoint: its identity, its progress, its damage and the remedies.
 
 A manifest is whole if all that it names is there as it was written. A run can go on from a whole
 manifest only. If the last one is not whole and the one before is, `repair` takes the last batch
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ASIDE: Final = "taken-back"
-"""Where what was taken back is kept, for whoever wants to know what happened."""
+"""The folder of files that a repair has replaced, so that they can be examined."""
 ANEW: Final = "put the file back from a copy, or start again in a new directory"
 _NOTHING: Final = "nothing is damaged"
 _KAFKA: Final = "kafka://"
@@ -115,7 +115,10 @@ def examine(directory: Path) -> Iterator[Finding]:
         return
     if is_in_use(layout):
         yield Finding(
-            "in use", Status.WARN, "a run is at work here", "look again when it has ended"
+            "in use",
+            Status.WARN,
+            "a run or a server is running here",
+            "check again after it has stopped: a file that it is writing may look damaged",
         )
     if (layout.directory / LOCK).is_dir():
         detail = f"{layout.directory / LOCK} is a folder, and has to be a file"
@@ -137,7 +140,8 @@ def examine(directory: Path) -> Iterator[Finding]:
     if unsettled is not None:
         yield Finding("damage", Status.FAIL, unsettled, _remedy(layout, states))
     for pane in states[0].lost:
-        yield Finding("pane", Status.OK, f"{pane} is lost; it is made again from its source")
+        detail = f"{pane} is lost or damaged; it is made again from its source"
+        yield Finding("pane", Status.OK, detail)
     known = states[0].manifest
     if known is not None:
         yield from _of_log(layout, known.pieces)
@@ -239,6 +243,9 @@ def free_name(path: Path) -> Path:
 
 
 def _identity(layout: Layout) -> Finding:
+    if not home_of(layout.directory).exists():
+        problem = f"there is no directory {layout.directory}"
+        return Finding("identity", Status.FAIL, problem, "name the one of the run or the server")
     if not layout.identity.exists():
         problem = f"{layout.directory} has no {IDENTITY}: it is no checkpoint, or has lost it"
         below = sorted(layout.directory.glob(f"*/{IDENTITY}"))
@@ -393,7 +400,10 @@ def _of_query(name: str, state: QueryState) -> Finding:
     counted = f"{state.evaluations:,} evaluations, {state.failed:,} failed, {state.rows:,} rows"
     counted += f", {state.skipped:,} instants skipped" if state.skipped else ""
     if state.failure is not None:
-        remedy = "change the query: it then begins anew with what comes from now on"
+        remedy = (
+            "change the query, or on a server remove it and register it corrected: it then begins "
+            "anew with what comes from now on"
+        )
         return Finding("query", Status.WARN, f"'{name}' has stopped: {state.failure}", remedy)
     return Finding("query", Status.OK, f"'{name}' has {reached}: {counted}")
 

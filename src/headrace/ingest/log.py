@@ -1,12 +1,12 @@
-"""Where payloads are kept that their sender will not send again: on disk, before it is told.
+"""Ingest logs: payloads that their sender does not repeat, on disk before they are acknowledged.
 
 A log is a folder of segments, `00000001.ndjson` and so on, that are only ever appended to. A
 record that `append` has returned for survives any crash. One that it has not returned for may be
 there or not, but never in part: all that a crash can leave of it is a line without an end, which
 the next opening cuts off and which no reader takes for a line.
 
-Beside the segments are `lock`, held by the one writer, and `recent-ids`, the ids of records whose
-segments are deleted, so that a sender who repeats itself is recognised nevertheless.
+Beside the segments are `lock`, which the one writer has locked, and `recent-ids`, the ids of
+records whose segments are deleted, so that a record that is sent again is recognised nevertheless.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class IngestLog:
                 ones can be pruned soon; for any time if None.
 
         Raises:
-            SettingError: somebody else is writing to it.
+            SettingError: another process is writing to it.
             MachineError: the folder cannot be written to.
         """
         self.directory = directory
@@ -132,11 +132,11 @@ class IngestLog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let others write to it."""
+        """Release the log, so that another process can write to it."""
         self.close()
 
     def close(self) -> None:
-        """Let others write to it."""
+        """Release the log, so that another process can write to it."""
         with self._guard:
             if not self._closed:
                 self._file.close()
@@ -376,8 +376,8 @@ def kept_ids(directory: Path) -> list[str]:
 def _damaged_ids(path: Path, problem: str) -> DamagedError:
     return DamagedError(
         f"{path} {problem} the ids of the last pushes; put it back from a backup, or let "
-        "`headrace doctor --checkpoint DIR --repair` begin it anew: a push that its sender repeats "
-        "may then be taken twice"
+        f"`headrace doctor --checkpoint {_home_of(path)} --repair` begin it anew: a push that its "
+        "sender repeats may then be taken twice"
     )
 
 
@@ -387,7 +387,7 @@ def _number_of(segments: Sequence[Path]) -> int:
 
 
 def is_segment(path: Path) -> bool:
-    """Whether a file is a segment of a log, which somebody may be writing to."""
+    """Whether a file is a segment of a log, which a writer may append to."""
     numbered = len(path.stem) == _DIGITS and path.stem.isdecimal() and path.suffix == _SUFFIX
     return numbered and (path.parent / LOCK).exists()
 
@@ -414,8 +414,13 @@ def _damaged_record(path: Path, place: int) -> DamagedError:
     return DamagedError(
         f"{path} is damaged: the record at byte {place} is not what was written; put the "
         "file back from a backup, or stop the run and let `headrace doctor --checkpoint "
-        "DIR --repair` replace that record by a rejected one"
+        f"{_home_of(path)} --repair` replace that record by a rejected one"
     )
+
+
+def _home_of(path: Path) -> Path:
+    """Return the checkpoint, or the location of a server, that a file of a log belongs to."""
+    return path.parent.parent.parent
 
 
 def _check_end(path: Path) -> None:

@@ -124,6 +124,7 @@ def fill_end(lost: LostEnd, aside: Path) -> str:
     """
     if lost.path.exists():
         _copy_aside(lost.path, aside)
+    lost.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _overwrite(lost.path, lost.length, _rejected(lost.read - lost.length))
     return (
         f"the bytes from {lost.length:,} to {lost.read:,} of {lost.path} are a rejected record: "

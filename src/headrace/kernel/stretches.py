@@ -168,7 +168,7 @@ def first_of_due(
 def _cut(
     grids: Sequence[Grid], start: int, end: int, number: int, most: int
 ) -> tuple[int, int | None]:
-    """Find where an interval has the rest of so many instants; at least one time has."""
+    """Find the moment up to which an interval has the rest of `most` instants, or its first one."""
     low = min(grid.from_(start) for grid in grids)
     high = end
     while low < high:
@@ -180,9 +180,9 @@ def _cut(
     return number + _number(grids, start, low), low
 
 
-def _stretch(grids: Sequence[Grid], start: int, end: int, few: int) -> Stretch | None:
-    """The instants after the first one of an interval, if there are many."""
-    if _number(grids, start, end) <= few:
+def _stretch(grids: Sequence[Grid], start: int, end: int, most: int) -> Stretch | None:
+    """Make a stretch of the instants of an interval after its first, if they are very many."""
+    if _number(grids, start, end) <= most:
         return None
     first = min(grid.from_(start) for grid in grids)
     since = min(grid.from_(first + 1) for grid in grids)
@@ -206,15 +206,17 @@ def _distinct(grids: Sequence[Grid], first: int, last: int) -> int | None:
     common: dict[tuple[int, int], int] = {}
     for grid in grids:
         added = {(grid.step, grid.origin % grid.step): 1}
-        for line, times in common.items():
-            both = _in_common(line, (grid.step, grid.origin))
+        for progression, weight in common.items():
+            both = _in_common(progression, (grid.step, grid.origin))
             if both is not None and _members(both, first, last):
-                added[both] = added.get(both, 0) - times
-        for line, times in added.items():
-            common[line] = common.get(line, 0) + times
+                added[both] = added.get(both, 0) - weight
+        for progression, weight in added.items():
+            common[progression] = common.get(progression, 0) + weight
         if len(common) > _MOST_COUNTED:
             return None
-    return sum(times * _members(line, first, last) for line, times in common.items())
+    return sum(
+        weight * _members(progression, first, last) for progression, weight in common.items()
+    )
 
 
 def _in_common(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
@@ -232,6 +234,6 @@ def _in_common(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] 
     return whole, (start + step * (turns % (width // shared))) % whole
 
 
-def _members(line: tuple[int, int], first: int, last: int) -> int:
-    step, start = line
+def _members(progression: tuple[int, int], first: int, last: int) -> int:
+    step, start = progression
     return (last - start) // step - (first - 1 - start) // step

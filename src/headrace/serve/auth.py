@@ -125,9 +125,11 @@ class Guard:
         if may_all:
             return False
         if not (may_read and self._read_token):
+            missing = "a token is needed: Authorization: Bearer TOKEN"
+            wrong = "the token is wrong: the server was started with another one"
             raise Problem(
                 401,
-                "a token is needed: Authorization: Bearer TOKEN",
+                wrong if given else missing,
                 headers={"WWW-Authenticate": 'Bearer realm="headrace"'},
             )
         if changes(scope):

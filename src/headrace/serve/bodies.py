@@ -23,13 +23,13 @@ _PACKED: Final = frozenset({"identity", "", "gzip", "x-gzip"})
 
 
 def hub_of(request: Request) -> Hub:
-    """What the request is about."""
+    """Return the hub of the server that the request is for."""
     hub: Hub = request.app.state.hub
     return hub
 
 
 async def body_of(request: Request, most: int | None = None) -> bytes:
-    """The body, unpacked.
+    """Read the body, unpacked.
 
     Raises:
         Problem: 413 if it is too large, 415 if it is packed otherwise, 408 if it does not come.
@@ -40,7 +40,7 @@ async def body_of(request: Request, most: int | None = None) -> bytes:
 
 
 async def read_body(scope: Scope, receive: Receive, most: int, hub: Hub) -> bytes:
-    """Read the body of a request, unpacked; its room is held until `release_body`.
+    """Read the body of a request, unpacked; its room is reserved until `release_body`.
 
     Args:
         scope: the request.
@@ -53,23 +53,23 @@ async def read_body(scope: Scope, receive: Receive, most: int, hub: Hub) -> byte
             503 if there is no room for it.
     """
     fields, limits = fields_of(scope), hub.limits
-    said = fields.get(b"content-length") or ""
-    is_long = said.isdecimal()
-    if is_long and int(said[:20]) > most:
+    length = fields.get(b"content-length") or ""
+    has_length = length.isdecimal()
+    if has_length and int(length[:20]) > most:
         raise _too_large(most)
     packed = (fields.get(b"content-encoding") or "").strip().lower()
     if packed not in _PACKED:
         raise Problem(415, f"a body may be packed by gzip, and not by '{packed[:40]}'")
     unpack = zlib.decompressobj(_GZIP) if packed.endswith("gzip") else None
     body = scope[_BODY] = hub.room.body()
-    is_said = is_long and unpack is None
-    await body.grow(int(said) if is_said else min(most, SMALL), limits.bodies_seconds)
+    is_known = has_length and unpack is None
+    await body.grow(int(length) if is_known else min(most, SMALL), limits.bodies_seconds)
     parts: list[bytes] = []
     size, came, waited, more = 0, 0, 0.0, True
     clock = asyncio.get_running_loop().time
     began = clock()
     while more:
-        # Who sends a byte now and then is slow too.
+        # A client that sends a byte now and then is slow too.
         left = began + waited + limits.body_seconds + came / limits.body_rate - clock()
         part, more = await _next_part(receive, min(left, limits.body_seconds), body)
         came += len(part)
@@ -96,7 +96,7 @@ def release_body(scope: Scope) -> None:
 
 
 async def _next_part(receive: Receive, patience: float, body: Body) -> tuple[bytes, bool]:
-    """A part of a body, and whether there is more."""
+    """Receive a part of a body, and whether there is more."""
     try:
         async with body.waiting(patience):
             message = await receive()
@@ -132,7 +132,7 @@ def _too_large(most: int) -> Problem:
 
 
 async def text_of(request: Request, most: int | None = None) -> str:
-    """The body as text.
+    """Read the body as text.
 
     Raises:
         Problem: 400 if it is no UTF-8.
@@ -141,7 +141,7 @@ async def text_of(request: Request, most: int | None = None) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """UTF-8 as text.
+    """Decode UTF-8.
 
     Raises:
         Problem: 400 if it is none.
@@ -153,7 +153,7 @@ def decoded(data: bytes) -> str:
 
 
 async def json_of(request: Request, most: int | None = None) -> dict[str, Any]:
-    """The body as an object of JSON.
+    """Read the body as an object of JSON.
 
     Raises:
         Problem: 400 if it is none.
@@ -169,7 +169,7 @@ async def json_of(request: Request, most: int | None = None) -> dict[str, Any]:
 
 
 def member(found: dict[str, Any], name: str, longest: int = 2_000) -> str | None:
-    """A text in an object, if it is there.
+    """Return a text in an object, if it is there.
 
     Raises:
         Problem: 400 if it is something else.
@@ -189,7 +189,7 @@ def member(found: dict[str, Any], name: str, longest: int = 2_000) -> str | None
 
 
 def number_of(request: Request, name: str, otherwise: int, most: int) -> int:
-    """A number in the query of the URL.
+    """Read a number in the query of the URL.
 
     Raises:
         Problem: 400 if it is none.

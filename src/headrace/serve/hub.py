@@ -52,6 +52,7 @@ class Hub:
         self.limits = settings.limits
         self.place = Place(settings.location)
         self.place.make()
+        self.place.check_deployment()
         self.began = time.monotonic()
         self.clock = SteadyClock(settings.clock, seconds=self.limits.clock_seconds)
         self.inlets: dict[str, Inlet] = {}
@@ -303,13 +304,14 @@ class Hub:
 
     @property
     def memory_shortage(self) -> str | None:
-        """Why no more work is taken on, where the memory is nearly used up; none if it is not."""
+        """Why new work is refused: the memory is nearly used up. None if it is not."""
         limit, used = MEMORY.limit, MEMORY.used + MEMORY.reserved
         if limit is None or used < _NEARLY * limit:
             return None
         return (
-            f"the server uses {megabytes(used)} of {megabytes(limit)}, so that it takes no new "
-            "queries and static graphs (limit 'memory')"
+            f"the server uses {megabytes(used)} of {megabytes(limit)} (limit 'memory'); remove "
+            "queries or static graphs, make windows smaller, or start it with a larger "
+            "--limit memory="
         )
 
     def check_memory(self, more: int = 0) -> None:

@@ -65,15 +65,14 @@ def examine(directory: Path) -> Iterator[Finding]:
     yield from _of_graphs(place)
     results = _problem_of_results(place)
     if results is not None:
-        yield Finding(
-            "results", Status.FAIL, results, f"{mendable} leaves the results after the damage"
-        )
+        remedy = f"{mendable} keeps the evaluations after the damage, and no others"
+        yield Finding("results", Status.FAIL, results, remedy)
     missing = _missing_results(place)
     if missing is not None:
         remedy = "put it back from a backup; without it, only what comes from now on has results"
         yield Finding("results", Status.WARN, missing, remedy)
     source_log = Layout(place.deployment).source_log
-    yield from examine_logs(logs_in(place.logs), source_log, mendable)
+    yield from examine_logs(_logs(place), source_log, mendable)
     yield from checkpoint.examine(place.deployment)
 
 
@@ -92,7 +91,7 @@ def repair(directory: Path) -> list[str]:
         with suppress(SettingError):  # what cannot be repaired is found again, with its remedy
             done += checkpoint.repair(place.deployment, aside / SERVED).splitlines()
     # The source log, which may be new, says what was read of the logs.
-    done += repair_logs(logs_in(place.logs), Layout(place.deployment).source_log, aside)
+    done += repair_logs(_logs(place), Layout(place.deployment).source_log, aside)
     return done
 
 
@@ -105,7 +104,8 @@ def _of_catalogue(place: Place) -> Iterator[Finding]:
         yield Finding("catalogue", Status.FAIL, *problem)
         return
     found = read_catalogue(place.catalogue) or CatalogueRecord()
-    detail = f"{len(found.streams):,} streams and {len(found.queries):,} queries"
+    queries = f"{len(found.queries):,} {'query' if len(found.queries) == 1 else 'queries'}"
+    detail = f"{counted(len(found.streams), 'stream')} and {queries}"
     yield Finding("catalogue", Status.OK, detail)
 
 
@@ -147,6 +147,15 @@ def _of_graphs(place: Place) -> Iterator[Finding]:
         yield Finding("graphs", Status.FAIL, problem, remedy)
 
 
+def _logs(place: Place) -> list[Path]:
+    """List the folders of logs: those that are there, and those that the catalogue names."""
+    named: set[Path] = set()
+    with suppress(MachineError):  # reported as damage of the catalogue
+        found = read_catalogue(place.catalogue) or CatalogueRecord()
+        named = {place.log_of(each) for each in found.streams}
+    return sorted(named.union(logs_in(place.logs)))
+
+
 def _problem_of_results(place: Place) -> str | None:
     try:
         check_results(place.results, _mark(place))
@@ -178,7 +187,7 @@ def _results_set_aside(place: Place, aside: Path) -> Iterator[str]:
         kept = _set_aside(place.results, aside)
         number = write_whole_end(kept, place.results, _mark(place))
         left = counted(number, "evaluation")
-        yield f"{place.results} is moved to {kept}; {left} after the damage stay"
+        yield f"{place.results} is moved to {kept}; {left} after the damage are kept"
 
 
 def _set_aside(path: Path, aside: Path) -> Path:

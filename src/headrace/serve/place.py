@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.errors import DamagedError, SettingError
+from headrace.ingest.log import segments_of
 from headrace.ingest.log_repair import LostEnd, misplaced_folders
 from headrace.pipeline.layout import Layout
 from headrace.pipeline.log_ends import lost_ends
@@ -89,6 +90,20 @@ class Place:
             raise DamagedError(
                 f"{self.catalogue} does not name the stream whose log is {self.logs / unknown[0]}: "
                 "it is an older one; put back the newest, or move that folder out of the directory"
+            )
+
+    def check_deployment(self) -> None:
+        """Check that the deployment is there if streams were pushed to.
+
+        Raises:
+            DamagedError: it is missing, so that a new one would read all logs again.
+        """
+        identity = Layout(self.deployment).identity
+        logs = self.logs.iterdir() if self.logs.is_dir() else ()
+        if not identity.exists() and any(map(segments_of, logs)):
+            raise DamagedError(
+                f"{identity} is missing, and this directory has logs of streams: put it back from "
+                "a backup with all of its folder, or start in an empty directory"
             )
 
     def check_logs(self, entries: Iterable[StreamEntry]) -> None:

@@ -62,7 +62,7 @@ def _of_deployment(hub: Hub) -> Iterator[StandingRefusal]:
     if problem is not None:
         yield StandingRefusal("changes of streams, queries and static graphs", problem, 503)
     if shortage is not None:
-        requests = "new queries and requests to /sparql"
+        requests = "new queries, new static graphs and requests to /sparql"
         yield StandingRefusal(requests, shortage, 503, "memory")
 
 

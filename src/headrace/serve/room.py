@@ -25,13 +25,13 @@ class Room:
     def __init__(self, limits: Limits) -> None:
         """Begin with all of it free."""
         self._limits = limits
-        self._held: dict[Body, None] = {}
+        self._bodies: dict[Body, None] = {}
         self._waiting: dict[asyncio.Future[None], None] = {}
         self.size = 0
         self.refused: Counter[str] = Counter()
 
     def body(self) -> Body:
-        """Return a new body, which holds nothing yet."""
+        """Return a new body, which has no room yet."""
         return Body(self)
 
     def fits(self, more: int, size: int) -> bool:
@@ -41,15 +41,15 @@ class Room:
             limit -= limit // _FOR_SMALL
         return self.size + more <= limit
 
-    def hold(self, body: Body, more: int) -> None:
-        """Count more bytes of a body."""
-        self._held[body] = None
+    def reserve(self, body: Body, more: int) -> None:
+        """Reserve more bytes for a body."""
+        self._bodies[body] = None
         self.size += more
 
     def release(self, body: Body) -> None:
-        """Have the room of a body again, and let those look who wait for it."""
+        """Free the room of a body, and wake the bodies that wait for room."""
         self.size -= body.size
-        self._held.pop(body, None)
+        self._bodies.pop(body, None)
         for each in self._waiting:
             if not each.done():
                 each.set_result(None)
@@ -71,16 +71,16 @@ class Room:
         """End the largest body that comes more slowly than it must while others wait."""
         rate = self._limits.body / self._limits.body_seconds
         now = asyncio.get_running_loop().time()
-        slow = [body for body in self._held if body.size > SMALL and body.is_slower(rate, now)]
+        slow = [body for body in self._bodies if body.size > SMALL and body.is_slower(rate, now)]
         if slow:
             max(slow, key=lambda body: body.size).end()
 
 
 class Body:
-    """The room that the body of one request holds."""
+    """The room that is reserved for the body of one request."""
 
     def __init__(self, room: Room) -> None:
-        """Hold nothing."""
+        """Reserve nothing yet."""
         self._room = room
         self._came = 0
         self._waited = self._since = 0.0
@@ -89,7 +89,7 @@ class Body:
         self.size = 0
 
     async def grow(self, size: int, longest: float) -> None:
-        """Hold so many bytes at least.
+        """Reserve a number of bytes, if they are more than before.
 
         Args:
             size: how many.
@@ -110,7 +110,7 @@ class Body:
                     "(limit 'bodies'); send it again, or in smaller parts"
                 )
             await self._room.wait()
-        self._room.hold(self, more)
+        self._room.reserve(self, more)
         self.size += more
 
     def is_slower(self, rate: float, now: float) -> bool:
@@ -154,6 +154,6 @@ class Body:
         )
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release its room."""
         self._room.release(self)
         self.size = 0

@@ -12,6 +12,7 @@ from typing import Final
 
 from headrace.arrival_times import Clock, wall_clock
 from headrace.background.config import ServiceConfig
+from headrace.dialects.settings import check_settings
 from headrace.errors import SettingError
 from headrace.launching import RunnerKind
 from headrace.serve.limits import DEFAULT, Limits
@@ -62,19 +63,26 @@ class Settings:
     clock: Clock = wall_clock
 
     def __post_init__(self) -> None:
-        """Refuse what would let anybody in."""
+        """Refuse settings with which every query would stop, and addresses without a token."""
+        check_settings(self.settings)
         if self.token is None and not is_loopback(self.host):
             raise SettingError(
                 f"'{self.host}' can be reached from other machines, so a token is needed: set "
                 "HEADRACE_TOKEN, or give --token @FILE; without --host only this machine gets in"
             )
         if self.read_token is not None and self.token is None:
-            raise SettingError("a token that only reads goes with one that may do all: --token")
-        for name, token in (("--token", self.token), ("--read-token", self.read_token)):
-            if token is not None and (len(token) < _SHORTEST_TOKEN or not token.isascii()):
-                raise SettingError(f"{name} needs {_SHORTEST_TOKEN} or more characters of ASCII")
-            if token is not None and any(each.isspace() for each in token):
-                raise SettingError(f"{name} has white space in it")
+            raise SettingError(
+                "there is a token that only reads, and none that may do all: set HEADRACE_TOKEN, "
+                "or give --token @FILE, too"
+            )
+        for name, token in (("token", self.token), ("token that only reads", self.read_token)):
+            if token is not None:
+                _check_token(name, token)
+        if self.token is not None and self.token == self.read_token:
+            raise SettingError(
+                "the token that only reads is the same as the other one, so it could write too; "
+                "choose another"
+            )
 
     @property
     def allowed_hosts(self) -> frozenset[str]:
@@ -92,6 +100,16 @@ class Settings:
         """Where a person finds it."""
         host = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+def _check_token(name: str, token: str) -> None:
+    if len(token) < _SHORTEST_TOKEN or not token.isascii():
+        raise SettingError(
+            f"the {name} has {len(token)} characters, and needs {_SHORTEST_TOKEN} or more, all of "
+            "them ASCII; `openssl rand -hex 32` makes one"
+        )
+    if any(each.isspace() for each in token):
+        raise SettingError(f"the {name} has white space in it; a token is one word")
 
 
 def is_loopback(host: str) -> bool:
@@ -149,4 +167,9 @@ def token_of(option: str, given: str | None, variable: str) -> str | None:
     try:
         return Path(text[1:]).read_text("utf-8").strip()
     except OSError as error:
-        raise SettingError(f"cannot read the token in {text[1:]}: {error.strerror}") from None
+        named = f"'{text[1:]}', which {option} or {variable} names"
+        raise SettingError(f"cannot read the token in {named}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingError(
+            f"the token in '{text[1:]}' is not text; `openssl rand -hex 32` makes one"
+        ) from None

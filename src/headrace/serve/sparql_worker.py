@@ -21,7 +21,7 @@ import polars as pl
 
 from headrace.algebra.query import Ask, Dataset, Query, Select
 from headrace.dialects import Parsed, parse
-from headrace.errors import HeadraceError, LimitError
+from headrace.errors import HeadraceError, LimitError, MachineError
 from headrace.functions.value_failures import FailuresByQuery
 from headrace.kernel.answer import Answer, Statements, Truth
 from headrace.kernel.columns import GRAPH, QUADS
@@ -119,17 +119,23 @@ class SparqlWorker:
             )
         return found
 
+    def cancel(self, reason: str) -> None:
+        """Stop the evaluation that is running, if there is one; another thread may ask for it."""
+        meter = self.meter  # the other thread may remove it at any moment
+        if meter is not None:
+            meter.stop(reason)
+
     def load(self, snapshot: StaticSnapshot) -> None:
-        """Have the static graphs of a snapshot in place of others."""
+        """Load the static graphs of a snapshot in place of others."""
         self._snapshot, self._store = snapshot, None
         self._load_store()
         release_memory()
 
     def tidy(self) -> None:
-        """Return what a request has left behind, when nothing waits for it."""
+        """Release the memory that a request has left behind, when nothing waits for it."""
         if self._store is not None and self._store.dictionary.passing - self._terms > _MOST_TERMS:
             self._store = None
-            with suppress(OSError):  # a newer snapshot has taken the place of this one
+            with suppress(MachineError):  # the file was removed, as there is a newer snapshot
                 self._load_store()
         release_memory()
 
@@ -217,8 +223,7 @@ def _listen(
                 case SparqlRequest() | StaticSnapshot() as message:
                     messages.put(message)
                 case Cancellation(reason):
-                    if worker.meter is not None:
-                        worker.meter.stop(reason)
+                    worker.cancel(reason)
     except (EOFError, OSError):
         os._exit(0)
 

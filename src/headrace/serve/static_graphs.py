@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import xxhash
 
@@ -219,7 +219,7 @@ def _checked_index(folder: Path) -> _Index:
     path = folder / INDEX
     found = _Index()
     if path.exists():
-        said = read_record(path)
+        said = _read_index(path)
         # An older version has written no checksums.
         graphs = [(name, file, *(rest or [None])) for name, file, *rest in said["graphs"]]
         found = _Index(graphs, tuple(said.get("removed", ())))
@@ -234,6 +234,19 @@ def _checked_index(folder: Path) -> _Index:
     for _, file, checksum in found.graphs:
         _check_file(folder / file, checksum)
     return found
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    """Read the record of an index, which nothing else has.
+
+    Raises:
+        MachineError: it cannot be read, is not what was written, or is of another version.
+    """
+    try:
+        return read_record(path)
+    except DamagedError as error:
+        problem = str(error).partition("; ")[0]
+        raise DamagedError(f"{problem}; put it back from a backup") from error
 
 
 def _check_file(path: Path, checksum: str | None) -> None:
