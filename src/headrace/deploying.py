@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.algebra.reporting import Semantics
+from headrace.arrival_times import ArrivalTimes, Clock, SteadyClock, wall_clock
 from headrace.ingest.log import IngestLog, last_received, segments_of
 from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
@@ -72,11 +73,11 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     }
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
-    latest = None if clock is None else rising_clock(clock)
+    present = None if clock is None else _gate_clock(clock, deployment)
 
     def gate(iri: str) -> Gate:
         # A time of arrival may be ahead of a clock that was set back, and is no mistake then.
-        now = None if latest is None else max([latest(), *last_arrivals(iri)])
+        now = None if present is None else max([present(), *last_arrivals(iri)])
         return Gate.of(readers[iri].max_ahead, now)
 
     def last_arrivals(iri: str) -> Iterator[int]:
@@ -107,6 +108,21 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
             if each.kind == LOG
         },
     )
+
+
+def _gate_clock(clock: Clock, deployment: Deployment) -> Clock:
+    """Return the present that times are compared with, however the clock of the machine is set.
+
+    It follows the clock ahead at once. While the clock is behind what it was before, in this run or
+    when the last batch was committed, the present goes on from there, as times of arrival do: who
+    sends elements may have a clock that is right.
+    """
+    if clock is not wall_clock:
+        return rising_clock(clock)
+    manifests = deployment.layout.manifests.glob("*.json")
+    commits = [each.stat().st_mtime_ns // 1000 for each in manifests]
+    steady = SteadyClock(clock, report=lambda _: None)
+    return ArrivalTimes(steady, max([clock(), *commits])).latest
 
 
 def _find_time_outs(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.acceptance import Acceptance, Requirements
+from headrace.arrival_times import wall_clock
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import check_sources
 from headrace.deploying import setup_of
@@ -412,16 +413,12 @@ def _setup(
         around,
         sinks=sinks,
         outlets=outlets,
-        clock=None if job.once else _now,
+        clock=None if job.once else wall_clock,
         live=not job.once,
         partitions=job.partitions,
         tables=engine.entailing.tables(),
         allowed=Allowed(deployment.seed, functions=engine.static.functions, limits=engine.limits),
     )
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
 
 
 def _check_outputs(job: Job) -> None:

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -129,7 +129,12 @@ def played(folder: Path, clock: SettableClock, runner: str, phases: Phases) -> i
 
 def play(run: LiveRun, feeder: Feeder, clock: SettableClock, phases: Phases, out: Path) -> float:
     """Feed while the clock is set, and return the longest time without a result, in seconds."""
-    run.until(lambda: feeder.feed() or bool(out.exists() and out.stat().st_size))
+
+    def has_results() -> bool:
+        feeder.feed()
+        return out.exists() and out.stat().st_size > 0
+
+    run.until(has_results)
     pulse = Pulse()
 
     def work() -> None:
@@ -174,3 +179,38 @@ def test_a_clock_that_is_set_by_a_day_changes_nothing(
     calm = played(tmp_path / "calm", clock, runner, CALM)
     jumped = played(tmp_path / "jumped", clock, runner, LONG)
     assert jumped < 1.3 * calm + 50 * MB
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_no_time_is_too_far_ahead_of_a_clock_that_was_set_back(
+    restarts: bool, clock: SettableClock, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "said.tnq", tmp_path / "out.ndjson"
+    source.touch()
+    kept = [f"--checkpoint={tmp_path / 'checkpoint'}", f"--out={out}", "--runner=inline"]
+    asked = [QUERIES["said"], f"--stream=x:said={source}", *kept]
+    first = round(time.time())
+
+    def write(*seconds: int) -> None:
+        with source.open("a") as file:
+            file.writelines(f"{each}000\t<x:{each}> <x:p> <x:o> .\n" for each in seconds)
+
+    with ExitStack() as stack:
+        run = stack.enter_context(begun(tmp_path, asked, clock))
+        write(first, first + 1)
+        run.until(lambda: len(written_answers(out)["said"]) == 1)
+        if restarts:
+            assert run.stop() == 0
+        clock.set(-2 * DAY)
+        if restarts:
+            run = stack.enter_context(begun(tmp_path, asked, clock))
+        write(first + 60, first + 61)
+        run.until(lambda: len(written_answers(out)["said"]) == 4)
+        assert run.stop() == 0
+        assert "<x:said>: 4 elements, 0 late, 0 rejected" in run.said(), run.said()
+
+
+@contextmanager
+def begun(folder: Path, asked: Sequence[str], clock: SettableClock) -> Iterator[LiveRun]:
+    with live_run(folder / "log", *asked, environment=clock.environment) as run:
+        yield run
