@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 RUNNERS = {
     "inline": ("--runner", "inline"),
     "inline in parts": ("--runner", "inline", "--partitions", "2"),
-    "spark": ("--runner", "spark", "--master", "local[2]"),
+    "spark": ("--runner", "spark", "--master", "local[2]", "--partitions", "2"),
 }
 PATIENCE = {"inline": 10.0, "inline in parts": 10.0, "spark": 20.0}
 """Seconds without a result; others may be at work on the same machine."""
@@ -99,7 +99,9 @@ def feeding(said: Path) -> Iterator[Feeder]:
         feeder.close()
 
 
-def played(folder: Path, clock: SettableClock, runner: str, phases: Phases) -> int:
+def played(
+    folder: Path, clock: SettableClock, runner: str, phases: Phases, **environment: str
+) -> int:
     """Play phases, check the answers, and return how much memory the run needed, in bytes."""
     folder.mkdir()
     (folder / "said.tnq").touch()
@@ -109,7 +111,7 @@ def played(folder: Path, clock: SettableClock, runner: str, phases: Phases) -> i
     with feeding(folder / "said.tnq") as feeder:
         asked = [*QUERIES.values(), *feeder.sources, *kept, *RUNNERS[runner]]
         with (
-            live_run(folder / "log", *asked, environment=clock.environment) as run,
+            live_run(folder / "log", *asked, environment=clock.environment | environment) as run,
             peak_of(run.process.pid) as peak,
         ):
             feeder.connect()
@@ -179,6 +181,22 @@ def test_a_clock_that_is_set_by_a_day_changes_nothing(
     calm = played(tmp_path / "calm", clock, runner, CALM)
     jumped = played(tmp_path / "jumped", clock, runner, LONG)
     assert jumped < 1.3 * calm + 50 * MB
+
+
+@pytest.mark.long
+def test_spark_goes_on_where_all_heartbeats_of_tasks_look_old(
+    clock: SettableClock, tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    # Spark looks for old heartbeats between the jump and the next one, and gives up soon.
+    (settings / "spark-defaults.conf").write_text(
+        "spark.network.timeoutInterval 200ms\n"
+        "spark.executor.heartbeatInterval 2s\n"
+        "spark.executor.heartbeat.maxFailures 2\n"
+    )
+    phases = ((0.0, 3.0), (DAY, 15.0))
+    played(tmp_path / "run", clock, "spark", phases, SPARK_CONF_DIR=str(settings))
 
 
 @pytest.mark.parametrize("restarts", [False, True])
