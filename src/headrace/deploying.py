@@ -191,6 +191,7 @@ def received(
     """
     clocked = _find_clocked(streams, deployment)
     is_due = schedule_heartbeats(plans).is_due
+    clock = SteadyClock()  # one for all, so that a jump is reported once
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
         receivers: dict[Path, Receiver] = {}
@@ -200,12 +201,12 @@ def received(
                     folder = source.log(deployment.layout.logs)
                     if folder not in receivers:  # else another stream is read from the same
                         rule = is_due if folder in clocked else None
-                        receiver = _receiver(source, deployment, rule)
+                        receiver = _receiver(source, deployment, clock, rule)
                         receivers[folder] = stack.enter_context(receiver)
                     places.setdefault(iri, []).append(str(folder))
                 elif source.kind != KAFKA:
                     places.setdefault(iri, []).append(source.place)
-        yield Sources(places), list(receivers.values())
+        yield Sources(places, clock), list(receivers.values())
 
 
 def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
@@ -218,7 +219,7 @@ def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deploym
 
 @contextmanager
 def _receiver(
-    source: Declared, deployment: Deployment, beats: BeatRule | None
+    source: Declared, deployment: Deployment, clock: SteadyClock, beats: BeatRule | None
 ) -> Iterator[Receiver]:
     """Run a thread that writes received messages to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
@@ -228,13 +229,13 @@ def _receiver(
         if source.kind == "tcp":
             from headrace.ingest.tcp import TcpReceiver  # noqa: PLC0415
 
-            receiver = TcpReceiver(source.place, log)
+            receiver = TcpReceiver(source.place, log, clock=clock)
         else:
             from headrace.ingest.mqtt import MqttReceiver  # noqa: PLC0415
 
             # A broker takes two clients of one name for one that has come back.
             client_id = f"headrace-{deployment.id}-{folder.name}"
-            receiver = MqttReceiver(source.place, log, client_id=client_id)
+            receiver = MqttReceiver(source.place, log, client_id=client_id, clock=clock)
         if beats is not None:
             receiver.schedule_heartbeats(beats)
         receiver.start()

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,9 @@ def played(
         for query, answers in written_answers(out).items():
             check_answers(query, answers, expected[query])
         assert " 0 late, 0 rejected" in run.said(), run.said()
+        clocks = [wrong for wrong, _ in phases]
+        jumps = sum(before != after for before, after in pairwise(clocks))
+        assert run.said().count("the clock is 1 day") == jumps, run.said()
     return peak.bytes
 
 
