@@ -31,6 +31,7 @@ from headrace.rdf.terms import Iri
 from headrace.rdf.timestamps import SAID_TIME, SOURCE_TIME
 from headrace.reasoning.tables import Tables
 from headrace.sinks.base import Sink
+from headrace.timed_waits import wait_for_event
 
 _LOOK: Final = 0.2
 """Seconds from one look at the receivers to the next."""
@@ -263,7 +264,7 @@ def watching(
 
     def watch() -> None:
         told: dict[Receiver, str | None] = {}
-        while not ended.wait(_LOOK):
+        while not wait_for_event(ended, _LOOK):
             for receiver in receivers:
                 if receiver.problem is not None:
                     stop()  # again and again: it may not have begun yet

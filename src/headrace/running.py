@@ -47,6 +47,7 @@ from headrace.pipeline.tables import unusable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
 from headrace.sinks.opening import open_sinks
+from headrace.timed_waits import wait_for_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,7 @@ def _reporting_notes(
     reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
 
     def report() -> None:
-        while not ended.wait(_LOOK):
+        while not wait_for_event(ended, _LOOK):
             reporter.update(note for note in hearing.notes if not is_absence(note, sources))
 
     thread = threading.Thread(target=report, name="report notes", daemon=True)

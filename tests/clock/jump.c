@@ -3,7 +3,10 @@
    The file named by HEADRACE_CLOCK_OFFSET has one number, a 64-bit integer in the byte order of the
    machine: the microseconds that are added to the clock. It may change while processes run, and
    all of them follow at once. Clocks that cannot be set stay as they are, and so do the times of
-   files, which the kernel writes. */
+   files, which the kernel writes.
+
+   With HEADRACE_CLOCK_WAITS=settable, waits for locks are until a time of the clock, as in a Python
+   that was built for a C library without sem_clockwait (glibc before 2.30). */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -127,4 +130,17 @@ int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict unt
     int failed = next(semaphore, &real);
     if (!failed || errno != ETIMEDOUT || !is_slice) return failed;
   }
+}
+
+int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                  const struct timespec *restrict until) {
+  NEXT(int, "sem_clockwait", sem_t *, clockid_t, const struct timespec *);
+  const char *waits = getenv("HEADRACE_CLOCK_WAITS");
+  if (is_settable(clock)) return sem_timedwait(semaphore, until);
+  if (!waits || *waits != 's') return next(semaphore, clock, until);
+  struct timespec now, set;
+  read_clock(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &set);
+  set = timespec_of(nanoseconds(&set) + nanoseconds(until) - nanoseconds(&now));
+  return sem_timedwait(semaphore, &set);
 }

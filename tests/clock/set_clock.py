@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.preloading import build_library
+from tests.shared import ROOT
 
 SOURCE: Final = Path(__file__).with_name("jump.c")
+OLD_PYTHON: Final = Path(__file__).with_name("old_python")
 DAY: Final = 86_400.0
 _MICROSECONDS: Final = 1_000_000
 _BYTES: Final = 8
@@ -38,6 +41,12 @@ class SettableClock:
     def environment(self) -> dict[str, str]:
         """The variables of a process that has this clock."""
         return {"LD_PRELOAD": str(self.library), "HEADRACE_CLOCK_OFFSET": str(self.path)}
+
+    @property
+    def environment_of_old_python(self) -> dict[str, str]:
+        """The variables of such a process, whose locks wait until a time of the clock."""
+        paths = os.pathsep.join(map(str, (OLD_PYTHON, ROOT / "src")))
+        return {**self.environment, "HEADRACE_CLOCK_WAITS": "settable", "PYTHONPATH": paths}
 
     def set(self, wrong: float) -> None:
         """Set the clock so that it is wrong by some seconds."""

@@ -170,11 +170,12 @@ def numbers_of(out: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("runner", ["inline"])
+@pytest.mark.parametrize("python", ["old", "new"])
 def test_a_clock_that_is_set_back_by_a_day_changes_nothing(
-    runner: str, clock: SettableClock, tmp_path: Path
+    python: str, clock: SettableClock, tmp_path: Path
 ) -> None:
-    played(tmp_path / "run", clock, runner, SHORT)
+    environment = clock.environment_of_old_python if python == "old" else {}
+    played(tmp_path / "run", clock, "inline", SHORT, **environment)
 
 
 @pytest.mark.long

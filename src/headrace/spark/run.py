@@ -35,6 +35,7 @@ from headrace.spark.failures import GONE, SPARK_ERRORS, gone, translated, transl
 from headrace.spark.kafka import failure, panes_of, parts_of, settled
 from headrace.spark.session import first_of_all
 from headrace.spark.source import FORMAT, PieceSource
+from headrace.timed_waits import wait_for_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class Runner:
             thread.join()
 
     def _tick(self, ended: threading.Event, interval: float) -> None:
-        while not ended.wait(interval):
+        while not wait_for_event(ended, interval):
             if not self._at_work.acquire(blocking=False):
                 continue  # what a batch brings may end a silence
             try:
@@ -224,7 +225,7 @@ class Runner:
         began = monotonic()
         self._work_on(frame, batch)
         if self.pace.interval is not None:
-            self._stopping.wait(max(0.0, began + self.pace.interval - monotonic()))
+            wait_for_event(self._stopping, max(0.0, began + self.pace.interval - monotonic()))
 
     def _work_on(self, frame: DataFrame, batch: int) -> None:
         with self._at_work:
