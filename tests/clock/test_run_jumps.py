@@ -42,6 +42,8 @@ LONG = ((0.0, 3.0), (DAY, 14.0), (0.0, 5.0), (-DAY, 5.0), (0.0, 14.0))
 """Times of arrival follow a clock that was set ahead after ten seconds."""
 CALM = tuple((0.0, seconds) for _, seconds in LONG)
 
+IN_A_FILE = 30
+"""So many elements are in each file of the folder of those that say their times."""
 Phases = Sequence[tuple[float, float]]
 """By how many seconds the clock is wrong, and for how long."""
 
@@ -80,7 +82,7 @@ class Feeder:
         for stream, connection in zip("ab", self._connections, strict=True):
             connection.sendall(statement(stream, number).encode())
         moment = self._began + round(number * PACE * SECOND)
-        with self._said.open("a") as file:
+        with (self._said / f"{number // IN_A_FILE:04}.tnq").open("a") as file:
             file.write(f"{moment // 1000}\t{statement('said', number)}")
         self.said_times[number] = moment
         self.sent += 1
@@ -105,11 +107,11 @@ def played(
 ) -> int:
     """Play phases, check the answers, and return how much memory the run needed, in bytes."""
     folder.mkdir()
-    (folder / "said.tnq").touch()
+    (folder / "said").mkdir()
     out = folder / "out.ndjson"
     kept = [f"--checkpoint={folder / 'checkpoint'}", f"--out={out}"]
     clock.set(0.0)
-    with feeding(folder / "said.tnq") as feeder:
+    with feeding(folder / "said") as feeder:
         asked = [*QUERIES.values(), *feeder.sources, *kept, *RUNNERS[runner]]
         with (
             live_run(folder / "log", *asked, environment=clock.environment | environment) as run,
@@ -237,3 +239,34 @@ def test_no_time_is_too_far_ahead_of_a_clock_that_was_set_back(
 def begun(folder: Path, asked: Sequence[str], clock: SettableClock) -> Iterator[LiveRun]:
     with live_run(folder / "log", *asked, environment=clock.environment) as run:
         yield run
+
+
+def test_silence_is_not_measured_by_the_clock(clock: SettableClock, tmp_path: Path) -> None:
+    out = tmp_path / "out.ndjson"
+    sources = {"quick": "300ms", "slow": "1h"}
+    asked = [f"--checkpoint={tmp_path / 'checkpoint'}", f"--out={out}", "--runner=inline"]
+    for name, idle in sources.items():
+        (tmp_path / f"{name}.tnq").write_text("300\t<x:a> <x:p> <x:o> .\n")
+        asked += [
+            f"REGISTER QUERY {name} AS SELECT ?x FROM STREAM <x:{name}> [RANGE 1s STEP 1s] "
+            "WHERE { ?x <x:p> ?v }",
+            f"--stream=x:{name}={tmp_path / name}.tnq",
+            f"--set=idle.x:{name}={idle}",
+        ]
+    with begun(tmp_path, asked, clock) as run:
+        run.until(lambda: out.exists() and out.stat().st_size > 0)
+        for wrong in (DAY, -DAY):
+            clock.set(wrong)
+            with (tmp_path / "quick.tnq").open("a") as file:
+                file.write(f"{2300 if wrong > 0 else 4300}\t<x:b> <x:p> <x:o> .\n")
+            instant = 3000 if wrong > 0 else 5000
+            run.until(lambda instant=instant: instant in instants(out))  # type: ignore[misc]
+        assert run.stop() == 0
+    found = map(json.loads, out.read_text().split("\n")[:-1])
+    assert {each["query"] for each in found if each.get("row")} == {"quick"}
+
+
+def instants(out: Path) -> set[int]:
+    """The instants at which there are rows."""
+    lines = map(json.loads, out.read_text().split("\n")[:-1])
+    return {each["at"] for each in lines if each.get("row")}

@@ -184,7 +184,7 @@ def test_a_clock_that_is_set_by_a_day_changes_nothing(
     run_server(Job(tmp_path / "server"), clock, "inline", [phases], *QUICK)
 
 
-@pytest.mark.parametrize("wrong", [DAY, -DAY])
+@pytest.mark.parametrize("wrong", [pytest.param(DAY, marks=pytest.mark.long), -DAY])
 def test_a_restart_with_a_clock_that_is_set_by_a_day_changes_nothing(
     wrong: float, clock: SettableClock, tmp_path: Path
 ) -> None:
