@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
@@ -123,6 +123,14 @@ class SteadyClock:
             least = self._least(up, wall - up)
             self._last = Reading(wall, min(wall, up + least + self.bound), up)
             return self._last
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process begins with: Spark sends a clock along with its source."""
+        return {name: each for name, each in vars(self).items() if name != "_guard"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin in another process."""
+        vars(self).update(state, _guard=threading.Lock())
 
     def _least(self, up: int, offset: int) -> int:
         """Return the least offset of the last seconds; each one holds until the next reading."""
