@@ -11,12 +11,12 @@ import pytest
 from tests.clock.set_clock import DAY, SettableClock
 
 WAITS = {
-    "event": "wait_for_event(threading.Event(), 1.0)",
+    "event": "wait_for_event(threading.Event(), 1.5)",
     "set event": "wait_for_event(event, 60.0)",
-    "futures": "wait_for_futures([Future()], 1.0)",
+    "futures": "wait_for_futures([Future()], 1.5)",
     "done future": "wait_for_futures([future], 60.0)",
-    "condition": "wait_for_change(condition, 1.0)",
-    "a lock of Python": "threading.Event().wait(1.0)",
+    "condition": "while time.monotonic() < began + 1.5: wait_for_change(condition, 1.5)",
+    "a lock of Python": "threading.Event().wait(1.5)",
 }
 SCRIPT = """
 import threading, time
@@ -26,12 +26,13 @@ from headrace.timed_waits import wait_for_change, wait_for_event, wait_for_futur
 event, future, condition = threading.Event(), Future(), threading.Condition()
 
 def end():
-    time.sleep(1.0)
+    time.sleep(0.5)
+    print("ready", flush=True)
+    time.sleep(0.7)
     event.set()
     future.set_result(None)
 
 threading.Thread(target=end, daemon=True).start()
-print("ready", flush=True)
 began = time.monotonic()
 with condition:
     {wait}
