@@ -40,12 +40,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 SERVERS = "servers"
 """What one worker runs: two brokers or JVMs on two cores would only wait for each other."""
-STARTS_SERVERS = ("spark", "brokers", "ingest", "browser", "graphs", "serve", "console", "disk")
+STARTS_SERVERS = (
+    "spark",
+    "brokers",
+    "ingest",
+    "browser",
+    "graphs",
+    "serve",
+    "console",
+    "disk",
+    "clock",
+)
 
 OUTSIDE = frozenset(
     (
         *("brokers", "ingest", "browser", "serve", "console", "background", "documentation"),
-        "disk",
+        *("clock", "disk"),
         *("test_cluster.py", "test_demo.py", "test_deployed.py", "test_faults.py", "test_kafka.py"),
         *("test_kafka_runs.py", "test_kills.py", "test_operation.py", "test_sockets.py"),
         *("test_examples.py", "test_topics.py"),

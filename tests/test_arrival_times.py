@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock
+from headrace.arrival_times import SECOND, ArrivalTimes, SteadyClock, wall_clock
 
 BOUND = 10
 DAY = 86_400
@@ -206,3 +208,25 @@ def test_a_clock_of_a_program_is_taken_as_it_is() -> None:
     now = 5
     assert times.now() == DAY * SECOND
     assert times.latest() == DAY * SECOND
+
+
+def test_a_clock_goes_on_in_another_process() -> None:
+    clock = SteadyClock()
+    before = clock.read().steady
+    assert pickle.loads(pickle.dumps(clock)).read().steady >= before
+
+
+def test_threads_that_share_a_clock_report_a_jump_once() -> None:
+    offset, reports = [0], list[str]()
+    clock = SteadyClock(lambda: wall_clock() + offset[0], report=reports.append)
+
+    def read(count: int) -> None:
+        for number in range(count):
+            clock.read()
+            if number == count // 2:
+                offset[0] = 86_400 * SECOND
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(read, [2_000] * 4))
+    assert len(reports) == 1
+    assert clock.jumps == {"ahead": 1, "back": 0}

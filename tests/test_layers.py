@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "headrace"
 LAYERS = (
     {"version", "errors"},
     {"exits"},
-    {"arrival_times", "durable", "freshness", "metering"},
+    {"arrival_times", "durable", "freshness", "metering", "timed_waits"},
     {"rdf"},
     {"results"},
     {"algebra"},

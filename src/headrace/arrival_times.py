@@ -12,12 +12,13 @@ of what arrives usable nevertheless:
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Clock: TypeAlias = Callable[[], int]
 """Says what time it is, in microseconds since the epoch."""
@@ -69,7 +70,7 @@ class _Offset:
 class SteadyClock:
     """The clock of a machine, whose jumps ahead are followed once they have lasted.
 
-    It is for one thread.
+    Threads may share it.
 
     >>> wall, up = 5 * SECOND, 0
     >>> clock = SteadyClock(lambda: wall, lambda: up, seconds=2, report=print)
@@ -108,18 +109,28 @@ class SteadyClock:
         self._report = report
         self._offsets: deque[_Offset] = deque()
         self._last: Reading | None = None
+        self._guard = threading.Lock()
         self.jumps = {"ahead": 0, "back": 0}
 
     def read(self) -> Reading:
         """Read both clocks."""
-        wall = self._wall()
-        up = wall if self._uptime is None else self._uptime()
-        if self._last is not None:
-            up = max(up, self._last.uptime)
-            self._note_jump(wall - up - (self._last.wall - self._last.uptime))
-        least = self._least(up, wall - up)
-        self._last = Reading(wall, min(wall, up + least + self.bound), up)
-        return self._last
+        with self._guard:
+            wall = self._wall()
+            up = wall if self._uptime is None else self._uptime()
+            if self._last is not None:
+                up = max(up, self._last.uptime)
+                self._note_jump(wall - up - (self._last.wall - self._last.uptime))
+            least = self._least(up, wall - up)
+            self._last = Reading(wall, min(wall, up + least + self.bound), up)
+            return self._last
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process begins with: Spark sends a clock along with its source."""
+        return {name: each for name, each in vars(self).items() if name != "_guard"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin in another process."""
+        vars(self).update(state, _guard=threading.Lock())
 
     def _least(self, up: int, offset: int) -> int:
         """Return the least offset of the last seconds; each one holds until the next reading."""

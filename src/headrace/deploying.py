@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Final
 
 from headrace.algebra.reporting import Semantics
+from headrace.arrival_times import ArrivalTimes, Clock, SteadyClock, wall_clock
 from headrace.ingest.log import IngestLog, last_received, segments_of
 from headrace.ingest.receiving import BeatRule, Receiver
 from headrace.kernel.arriving import Gate
@@ -33,6 +34,7 @@ from headrace.rdf.terms import Iri
 from headrace.rdf.timestamps import SAID_TIME, SOURCE_TIME
 from headrace.reasoning.tables import Tables
 from headrace.sinks.base import Sink
+from headrace.timed_waits import wait_for_event
 
 _LOOK: Final = 0.2
 """Seconds from one look at the receivers to the next."""
@@ -77,11 +79,11 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
     }
     readers = {iri: _semantics(plans, iri) for iri in decodings}
 
-    latest = None if clock is None else rising_clock(clock)
+    present = None if clock is None else _gate_clock(clock, deployment)
 
     def gate(iri: str) -> Gate:
         # A time of arrival may be ahead of a clock that was set back, and is no mistake then.
-        now = None if latest is None else max([latest(), *last_arrivals(iri)])
+        now = None if present is None else max([present(), *last_arrivals(iri)])
         return Gate.of(readers[iri].max_ahead, now)
 
     def last_arrivals(iri: str) -> Iterator[int]:
@@ -113,6 +115,21 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         },
         share=share or (FairShare(BATCH_SECONDS, monotonic) if live else None),
     )
+
+
+def _gate_clock(clock: Clock, deployment: Deployment) -> Clock:
+    """Return the present that times are compared with, however the clock of the machine is set.
+
+    It follows the clock ahead at once. While the clock is behind what it was before, in this run or
+    when the last batch was committed, the present goes on from there, as times of arrival do: who
+    sends elements may have a clock that is right.
+    """
+    if clock is not wall_clock:
+        return rising_clock(clock)
+    manifests = deployment.layout.manifests.glob("*.json")
+    commits = [each.stat().st_mtime_ns // 1000 for each in manifests]
+    steady = SteadyClock(clock, report=lambda _: None)
+    return ArrivalTimes(steady, max([clock(), *commits])).latest
 
 
 def _find_time_outs(
@@ -181,6 +198,7 @@ def received(
     """
     clocked = _find_clocked(streams, deployment)
     is_due = schedule_heartbeats(plans).is_due
+    clock = SteadyClock()  # one for all, so that a jump is reported once
     with ExitStack() as stack:
         places: dict[str, list[str]] = {}
         receivers: dict[Path, Receiver] = {}
@@ -190,12 +208,12 @@ def received(
                     folder = source.log(deployment.layout.logs)
                     if folder not in receivers:  # else another stream is read from the same
                         rule = is_due if folder in clocked else None
-                        receiver = _receiver(source, deployment, rule)
+                        receiver = _receiver(source, deployment, clock, rule)
                         receivers[folder] = stack.enter_context(receiver)
                     places.setdefault(iri, []).append(str(folder))
                 elif source.kind != KAFKA:
                     places.setdefault(iri, []).append(source.place)
-        yield Sources(places), list(receivers.values())
+        yield Sources(places, clock), list(receivers.values())
 
 
 def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deployment) -> set[Path]:
@@ -208,7 +226,7 @@ def _find_clocked(streams: Mapping[str, Sequence[Declared]], deployment: Deploym
 
 @contextmanager
 def _receiver(
-    source: Declared, deployment: Deployment, beats: BeatRule | None
+    source: Declared, deployment: Deployment, clock: SteadyClock, beats: BeatRule | None
 ) -> Iterator[Receiver]:
     """Run a thread that writes received messages to a log."""
     deployment.layout.logs.mkdir(mode=0o700, exist_ok=True)
@@ -218,13 +236,13 @@ def _receiver(
         if source.kind == "tcp":
             from headrace.ingest.tcp import TcpReceiver  # noqa: PLC0415
 
-            receiver = TcpReceiver(source.place, log)
+            receiver = TcpReceiver(source.place, log, clock=clock)
         else:
             from headrace.ingest.mqtt import MqttReceiver  # noqa: PLC0415
 
             # A broker takes two clients of one name for one that has come back.
             client_id = f"headrace-{deployment.id}-{folder.name}"
-            receiver = MqttReceiver(source.place, log, client_id=client_id)
+            receiver = MqttReceiver(source.place, log, client_id=client_id, clock=clock)
         if beats is not None:
             receiver.schedule_heartbeats(beats)
         receiver.start()
@@ -252,7 +270,7 @@ def watching(
 
     def watch() -> None:
         told: dict[Receiver, str | None] = {}
-        while not ended.wait(_LOOK):
+        while not wait_for_event(ended, _LOOK):
             for receiver in receivers:
                 if receiver.problem is not None:
                     stop()  # again and again: it may not have begun yet

@@ -51,6 +51,22 @@ def claim(handle: int, problem: str) -> None:
         raise SettingError(problem) from None
 
 
+def is_claimed(path: Path) -> bool:
+    """Test whether a process has claimed a file or a directory, and is still running.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def locked(path: Path, problem: str) -> int:
     """Make a lock file and claim it; a handle that lets others in when it is closed.
 

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from headrace.acceptance import Acceptance, RejectionLimit, Requirements
-from headrace.arrival_times import ArrivalTimes, SteadyClock, uptime_clock
+from headrace.arrival_times import ArrivalTimes, SteadyClock, uptime_clock, wall_clock
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import Given, check_sources, given_sources
 from headrace.deploying import Refreshing, topics_of
@@ -54,7 +54,7 @@ from headrace.schemas import Entailing, GivenSchema
 from headrace.sinks.memory import ReportSink
 from headrace.sources import interleaved
 from headrace.store import Store
-from headrace.stream import Stream, name_of, present
+from headrace.stream import Stream, name_of
 
 
 class Engine:
@@ -80,7 +80,7 @@ class Engine:
         max_bytes: int = EvaluationLimits().bytes,
         timeout: float | None = None,
         live: bool = False,
-        clock: Callable[[], int] | None = present,
+        clock: Callable[[], int] | None = wall_clock,
         checkpoint: str | Path | None = None,
         seed: int = 0,
         schema: GivenSchema = None,
@@ -288,7 +288,7 @@ class Engine:
             kernel = Kernel(self.plans(), self.around(), self.live)
             clock = self._clock
             arrivals = None if clock is None else self._arrivals
-            passing = None if clock is None else passing_time(clock, present)
+            passing = None if clock is None else passing_time(clock, wall_clock)
             self._runner = InlineRunner(kernel, arrivals, self.alerts, passing)
         return self._runner
 
@@ -319,9 +319,9 @@ class Engine:
 
     @cached_property
     def _arrivals(self) -> ArrivalTimes:
-        clock = present if self._clock is None else self._clock
+        clock = wall_clock if self._clock is None else self._clock
         # A clock of the program's own is as the program wants it.
-        return ArrivalTimes(SteadyClock(clock, uptime_clock if clock is present else None))
+        return ArrivalTimes(SteadyClock(clock, uptime_clock if clock is wall_clock else None))
 
     def around(self) -> Around:
         """What its queries share."""

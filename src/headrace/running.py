@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.acceptance import Acceptance, Requirements
+from headrace.arrival_times import wall_clock
 from headrace.background.config import ServiceConfig
 from headrace.declared_sources import check_sources
 from headrace.deploying import setup_of
@@ -47,6 +48,7 @@ from headrace.pipeline.tables import unusable
 from headrace.planning.plan import Plan
 from headrace.rdf.formats import format_of_path
 from headrace.sinks.opening import open_sinks
+from headrace.timed_waits import wait_for_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +281,7 @@ def _reporting_notes(
     reporter = NoteReporter(voice.report, time.monotonic, _GRACE)
 
     def report() -> None:
-        while not ended.wait(_LOOK):
+        while not wait_for_event(ended, _LOOK):
             reporter.update(note for note in hearing.notes if not is_absence(note, sources))
 
     thread = threading.Thread(target=report, name="report notes", daemon=True)
@@ -413,17 +415,13 @@ def _setup(
         around,
         sinks=sinks,
         outlets=outlets,
-        clock=None if job.once else _now,
+        clock=None if job.once else wall_clock,
         live=not job.once,
         share=None if job.once else FairShare(job.limits.batch_seconds, time.monotonic),
         partitions=job.partitions,
         tables=engine.entailing.tables(),
         allowed=Allowed(deployment.seed, functions=engine.static.functions, limits=engine.limits),
     )
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
 
 
 def _check_outputs(job: Job) -> None:

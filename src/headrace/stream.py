@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -21,11 +20,6 @@ from headrace.rdf.times import microseconds
 
 Moment = int | float | str | datetime
 """A time: milliseconds since the epoch, ISO 8601, or a datetime."""
-
-
-def present() -> int:
-    """The present by the clock of this machine, in microseconds."""
-    return time.time_ns() // 1000
 
 
 def name_of(text: str) -> str:

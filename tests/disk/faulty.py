@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import pytest
+from tests.preloading import build_library
 
 SOURCE: Final = Path(__file__).with_name("faulty.c")
 FOREVER: Final = 1_000_000
@@ -19,28 +14,9 @@ _COUNTS: Final = 16 * 8
 """Bytes of the counters of rules."""
 
 
-def compiler() -> Sequence[str] | None:
-    """Find a C compiler: that of the system, or that of the package `ziglang`."""
-    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    if found is not None:
-        return [found]
-    if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "cc"]
-    return None
-
-
 def compiled(folder: Path) -> Path:
     """Compile the library into a folder; skip the test where that cannot be done."""
-    if not sys.platform.startswith("linux"):
-        pytest.skip("faults of disks are made by a preloaded library for Linux")
-    command = compiler()
-    if command is None:
-        pytest.skip("there is no C compiler: install gcc, or pip install ziglang")
-    library = folder / "faulty.so"
-    options = ["-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl", "-lpthread"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return library
+    return build_library(SOURCE, folder)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Generic, Protocol, TypeVar
 
 from headrace.results.table import Table
+from headrace.timed_waits import wait_for_change
 
 
 class Sendable(Protocol):
@@ -82,7 +83,7 @@ class PacedSender(Generic[T]):
                     return
                 left = self._next_at - self._clock()
                 if left > 0 or sum(not each.future.done() for each in self._sent) >= self._most:
-                    self._changed.wait(max(left, 0.001) if left > 0 else 0.05)
+                    wait_for_change(self._changed, max(left, 0.001) if left > 0 else 0.05)
                     continue
                 request = self._waiting.popleft()
                 self._next_at = self._clock() + self._pause

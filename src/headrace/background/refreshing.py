@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from typing import Final, TypeVar
@@ -50,6 +50,7 @@ from headrace.rdf.ids import text_ids
 from headrace.rdf.scopes import Scope
 from headrace.rdf.terms import Iri
 from headrace.results.table import Row, Table
+from headrace.timed_waits import wait_for_futures
 
 _PRIME: Final = 0x9E3779B97F4A7C15
 _LATE: Final = "it did not answer in time"
@@ -154,8 +155,7 @@ class Fetcher:
             self._fillings[key] = self._submit(ask)
             requests = 1
         future = self._fillings[key]
-        done, _ = wait([future], timeout=within)
-        if not done:
+        if not wait_for_futures([future], within):
             return Filling(waits=True, requests=requests)
         del self._fillings[key]
         try:
@@ -240,7 +240,7 @@ class Fetcher:
         for number, request in enumerate(requests):
             request.scope = Scope(f"{scope}-{number}")
             request.future = self._submit(partial(self._sent, endpoint, request, until))
-        wait([each.future for each in requests], timeout=within)
+        wait_for_futures([each.future for each in requests], within)
         return self._reply(endpoint, keys, variables, answered, requests, size)
 
     def _terms(self, keys: tuple[Variable, ...], asked: pl.DataFrame) -> list[Keys]:

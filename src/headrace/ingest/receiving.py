@@ -14,6 +14,7 @@ from headrace.ingest.log import IngestLog, LogFull
 from headrace.ingest.records import Record, heartbeat
 from headrace.rdf.formats import Format, format_of_media_type
 from headrace.rdf.timed import read_timed
+from headrace.timed_waits import wait_for_event
 
 BeatRule: TypeAlias = Callable[[int, int], bool]
 """Tests whether a heartbeat is due, from the last time in the log and the present."""
@@ -81,7 +82,7 @@ class Receiver(ABC):
 
     def wait(self, seconds: float) -> bool:
         """Whether it is connected, after at most so long a wait."""
-        return self._ready.wait(seconds)
+        return wait_for_event(self._ready, seconds)
 
     def stop(self) -> None:
         """End; what has arrived until then is in the log, if the log takes it."""
@@ -127,7 +128,7 @@ class Receiver(ABC):
 
     def _wait_with_heartbeats(self, seconds: float) -> None:
         """Wait for some time, or until it is stopped; time goes on for those who read."""
-        while seconds > 0 and not self._stopping.wait(min(seconds, _BEAT_WAIT)):
+        while seconds > 0 and not wait_for_event(self._stopping, min(seconds, _BEAT_WAIT)):
             seconds -= _BEAT_WAIT
             self._write_heartbeat()
 
@@ -146,7 +147,7 @@ class Receiver(ABC):
                 self._log.append(records)
             except LogFull as full:
                 self._trouble = str(full)
-                if self._stopping.wait(_ROOM_DELAY):
+                if wait_for_event(self._stopping, _ROOM_DELAY):
                     return False
             else:
                 # A connection that only fails again and again does not get here.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from headrace.durable import locked
+from headrace.durable import is_claimed, locked
 from headrace.errors import SettingError
 from headrace.pipeline.layout import Layout, create
 from headrace.pipeline.records import read_record, sealed
@@ -125,13 +124,4 @@ def _locked(layout: Layout) -> int:
 def is_in_use(layout: Layout) -> bool:
     """Whether a run has a deployment open."""
     path = layout.directory / LOCK
-    if not path.exists():
-        return False
-    lock = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
+    return path.exists() and is_claimed(path)

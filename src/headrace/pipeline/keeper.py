@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from uuid import uuid4
 
 import polars as pl
 
+from headrace.durable import claim, is_claimed
 from headrace.kernel.data import Quads
 from headrace.kernel.keeping import Asked, KeptTable, is_a_scan, named
 from headrace.pipeline.kept import MOST_BYTES, KeptTables
@@ -188,14 +190,27 @@ def scratch(within: Path) -> Iterator[Path]:
         MachineError: it cannot be made.
     """
     folder = within / f"{_SCRATCH}{uuid4().hex}"
-    try:
-        folder.mkdir(mode=0o700, parents=True)
-        for each in within.glob(f"{_SCRATCH}*"):
-            if time.time() - each.stat().st_mtime > _LEFT:
-                rmtree(each, ignore_errors=True)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+            stack.callback(rmtree, folder, ignore_errors=True)
+            handle = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, handle)
+            with suppress(OSError):  # some file systems have no locks
+                claim(handle, f"{folder} is in use")
+            for each in within.glob(f"{_SCRATCH}*"):
+                if _is_abandoned(each):
+                    rmtree(each, ignore_errors=True)
+        except OSError as error:
+            raise unwritable(folder, error) from error
         yield folder
-    finally:
-        rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Test whether a run that has crashed has left a folder behind.
+
+    A folder in use looks old too, where the clock was set ahead after it was made.
+    """
+    with suppress(OSError):  # another run was first
+        return time.time() - folder.stat().st_mtime > _LEFT and not is_claimed(folder)
+    return False

@@ -14,6 +14,7 @@ from headrace.pipeline.panes import Pane
 from headrace.pipeline.pieces import Piece, SourceLog, within
 from headrace.pipeline.static import StaticPiece, encode_in_turn
 from headrace.pipeline.streams import Sources
+from headrace.timed_waits import wait_for_event
 
 MOST_BYTES: Final = 32_000_000
 """So many bytes are read in a batch, or one piece: what is read of them takes many times more."""
@@ -88,7 +89,7 @@ class LocalRunner:
             self.pass_time()
             self._rests()
             if not self.batches.last().is_behind:
-                self._stopping.wait(self.interval)
+                wait_for_event(self._stopping, self.interval)
             self.sources.look(log, complete=False)
         return self.batches.last()
 

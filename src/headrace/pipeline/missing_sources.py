@@ -13,6 +13,7 @@ from typing import Final
 from headrace.diagnosis import Code, Note
 from headrace.errors import HeadraceError
 from headrace.pipeline.streams import Declared, files_of
+from headrace.timed_waits import wait_for_event
 
 FIRST: Final = 5.0
 """Seconds before the first report; each further one takes twice as long as the one before."""
@@ -92,7 +93,7 @@ def report_missing_sources(
     absent, ended = MissingSources.of(sources, clock()), threading.Event()
 
     def look() -> None:
-        while absent.waiting and not ended.wait(_LOOK):
+        while absent.waiting and not wait_for_event(ended, _LOOK):
             for text in absent.report_due(clock()):
                 note(text)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from headrace.arrival_times import wall_clock
 from headrace.errors import DataError, SettingError
 from headrace.rdf.formats import MEDIA_TYPES, Format, format_of_media_type
 from headrace.rdf.reading import read
@@ -17,7 +18,6 @@ from headrace.rdf.timestamps import SAID_TIME, SOURCE_TIME, TimeRule, timed_elem
 from headrace.serve.catalogue import ARRIVAL, SAID
 from headrace.serve.plain import plain_statements, plain_timed
 from headrace.serve.problems import Problem, place_of
-from headrace.stream import present
 
 _FEW_BYTES: Final = 8_000
 _MOST_TOLD: Final = 20
@@ -129,7 +129,7 @@ def _in_lines(
         found = [each.is_heartbeat for each in read_timed(data, on_error=problems.append)]
         return found.count(False), found.count(True)
     read = read_stream(
-        data, form, rule=rule, source_time=present(), on_error=problems.append
+        data, form, rule=rule, source_time=wall_clock(), on_error=problems.append
     ).elements
     elements = int((read["size"] > 0).sum())
     return elements, read.height - elements
@@ -149,5 +149,5 @@ def _in_document(
     named = any(quad.graph is not None for quad in quads)
     if rule.predicate is None and not named:
         return 1
-    found = timed_elements(quads, None, problems.append, rule, present())
+    found = timed_elements(quads, None, problems.append, rule, wall_clock())
     return sum(1 for _ in found)

@@ -33,6 +33,7 @@ from headrace.serve.place import Place
 from headrace.serve.retained import SINK, Retained, Spoken
 from headrace.serve.settings import Settings
 from headrace.serve.stall_reporter import LOGGER, StalledError, StallReporter
+from headrace.timed_waits import wait_for_event
 
 if TYPE_CHECKING:
     from headrace.spark.session import SparkSession
@@ -248,7 +249,7 @@ class Deployed:
                 self.stall.fail(error)
                 # What was asked for since may be what helps, such as to remove a query.
                 if not self._fail_commands(asked):
-                    self._wake.wait(wait)
+                    wait_for_event(self._wake, wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
             else:
                 wait = _FIRST_WAIT

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from hashlib import sha256
+from time import monotonic
 from typing import Final
 
 from pyspark.errors import StreamingQueryException
@@ -34,6 +35,7 @@ from headrace.spark.failures import GONE, SPARK_ERRORS, gone, translated, transl
 from headrace.spark.kafka import failure, panes_of, parts_of, settled
 from headrace.spark.session import first_of_all
 from headrace.spark.source import FORMAT, PieceSource
+from headrace.timed_waits import wait_for_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Pace:
 ONCE: Final = Pace()
 _SHORTEST: Final = 0.05
 _EVERY_PIECE: Final = 1 << 30
+_POLLING_DELAY: Final = "spark.sql.streaming.pollingDelay"
 _NO_ROOM: Final = "No space left on device"
 _TWICE: Final = "Multiple streaming queries are concurrently using"
 
@@ -158,7 +161,7 @@ class Runner:
             thread.join()
 
     def _tick(self, ended: threading.Event, interval: float) -> None:
-        while not ended.wait(interval):
+        while not wait_for_event(ended, interval):
             if not self._at_work.acquire(blocking=False):
                 continue  # what a batch brings may end a silence
             try:
@@ -196,7 +199,10 @@ class Runner:
         )
         if self.pace.interval is None:
             return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{self.pace.interval} seconds").start()
+        # A trigger with an interval waits for a time of the clock: where that is set back by a day,
+        # for a day. Without one, Spark only sleeps while there is nothing to read.
+        self.spark.conf.set(_POLLING_DELAY, f"{round(self.pace.interval * 1000)}ms")
+        return writer.start()
 
     def _pieces(self) -> DataFrame:
         """No rows: Spark counts the pieces of files, and their panes are had by number."""
@@ -218,6 +224,12 @@ class Runner:
         return log.count
 
     def _process(self, frame: DataFrame, batch: int) -> None:
+        began = monotonic()
+        self._work_on(frame, batch)
+        if self.pace.interval is not None:
+            wait_for_event(self._stopping, max(0.0, began + self.pace.interval - monotonic()))
+
+    def _work_on(self, frame: DataFrame, batch: int) -> None:
         with self._at_work:
             if self._stopping.is_set():
                 raise _Stopped

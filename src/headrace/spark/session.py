@@ -65,6 +65,12 @@ ON_A_CLUSTER: Final[Mapping[str, str]] = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
 }
 """What differs from `SETTINGS` where others can reach us."""
+IN_ONE_PROCESS: Final[Mapping[str, str]] = {
+    # Where the clock is set ahead, or the machine sleeps, Spark takes its last heartbeat for old,
+    # removes the only executor, and ends after ten minutes. Here nothing can be lost on the way.
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "36500d",
+}
+"""What is added where tasks run in the process of the driver."""
 _HERE_ONLY: Final = ("spark.driver.host", "spark.driver.bindAddress")
 _POOL: Final = "spark.scheduler.pool"
 _NO_SECRET: Final = "secret key must be specified"
@@ -110,7 +116,9 @@ def start(
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master is None or "PYSPARK_PYTHON" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable
-    chosen = {**SETTINGS, **(ON_A_CLUSTER if master else {}), **(settings or {})}
+    is_one_process = master is None or master.startswith("local")
+    special = {**(ON_A_CLUSTER if master else {}), **(IN_ONE_PROCESS if is_one_process else {})}
+    chosen = {**SETTINGS, **special, **(settings or {})}
     if master:  # spark-defaults.conf may say how to start it there
         del chosen["spark.driver.extraJavaOptions"]
     if _is_here(master):
