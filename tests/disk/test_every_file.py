@@ -34,6 +34,7 @@ from tests.disk.whole_server import (
     OLD_GRAPH,
     QUERIES,
     SMALL,
+    all_read,
     content_of,
     graphs,
     kept,
@@ -63,6 +64,7 @@ KINDS = (
     "deployment/deployment.json",
     "deployment/source.log",
     "deployment/settled.json",
+    "deployment/committed",
     "deployment/manifest/*",
     "deployment/memory/*",
     "deployment/panes/*",
@@ -153,6 +155,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         put_graph(client, "http://example.org/newer").raise_for_status()
         client.delete("/store", params={"graph": OLD_GRAPH}).raise_for_status()
         evaluations(client, "counts", AFTER // 5 - 1)
+        all_read(client, AFTER)
         client.post("/queries/removed/pause").raise_for_status()
     shutil.copytree(location, folder / "kept")
     with served(location) as client:
@@ -269,6 +272,31 @@ def test_an_older_file_is_made_up_for_or_refused(kind: str, made: Made) -> None:
         made.put_back()
         if older(made, path):
             check_damaged(made, path, kind)
+
+
+@pytest.mark.parametrize("folder", ["static", "streams", "deployment", "deployment/manifest"])
+def test_a_lost_folder_is_refused(folder: str, made: Made) -> None:
+    made.put_back()
+    shutil.rmtree(made.location / folder)
+    wrong = failures(made.location)
+    found = refusal_or_end(made.location)
+    assert isinstance(found, str)
+    path = str(made.location / folder)
+    assert path in found
+    assert any(remedy in found for remedy in REMEDIES), found
+    assert any(path in each.detail for each in wrong), wrong
+    assert all(each.remedy for each in wrong)
+
+
+def test_a_server_goes_on_without_static_graphs_after_a_repair(made: Made) -> None:
+    made.put_back()
+    shutil.rmtree(made.location / "static")
+    [done] = location_checks.repair(made.location)
+    assert done.endswith("names no graph now: write the static graphs again")
+    assert not failures(made.location)
+    with served(made.location) as client:
+        assert [name for name in graphs(client) if name is not None] == []
+        put_graph(client, "http://example.org/newer").raise_for_status()
 
 
 def test_every_file_is_of_a_kind(made: Made) -> None:

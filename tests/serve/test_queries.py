@@ -160,6 +160,21 @@ def test_a_paused_query_is_not_evaluated(client: TestClient) -> None:
     assert found[-1]["at"] == 25000
 
 
+def test_a_stopped_query_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with served(tmp_path / "data", limits=Limits(rows=3)) as client:
+        with_cars(client)
+        register(client, f"SELECT * FROM STREAM <{CARS}> [RANGE 5s STEP 5s] "
+            "WHERE { ?a ?b ?c . ?d ?e ?f }", name="product")  # fmt: skip
+        push(client, passages(0, 12))
+        until(lambda: client.get("/queries/product").json()["state"] == "stopped")
+        answer = client.post("/queries/product/resume")
+        assert answer.status_code == 409
+        assert "query 'product' has stopped: " in answer.json()["detail"]
+        assert "(limit 'rows')" in answer.json()["detail"]
+        logged = [each.getMessage() for each in caplog.records]
+        assert sum("query 'product' has stopped: " in each for each in logged) == 1
+
+
 def test_too_many_queries_are_refused(tmp_path: Path) -> None:
     with served(tmp_path / "data", limits=Limits(queries=1)) as client:
         with_cars(client)

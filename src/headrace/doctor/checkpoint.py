@@ -129,6 +129,11 @@ def examine(directory: Path) -> Iterator[Finding]:
     if topics is not None:
         yield Finding("damage", Status.FAIL, topics, ANEW)
     states = _states(layout)
+    if not states and layout.committed.exists():
+        detail = f"{layout.manifests} has no manifest, and batches were committed"
+        remedy = f"put it back from a backup with all of {layout.directory}, or start anew"
+        yield Finding("damage", Status.FAIL, detail, remedy)
+        return
     if not states:
         yield Finding("batches", Status.OK, "none yet: a run begins with its first batch")
         yield from _of_spark(layout, None)

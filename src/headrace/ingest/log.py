@@ -240,8 +240,11 @@ class IngestLog:
             self._file.path.unlink(missing_ok=True)
         self._file = segment
 
-    def check_writable(self) -> None:
+    def check_writable(self, size: int = 0) -> None:
         """Check that the disk takes writes again, after one has failed.
+
+        Args:
+            size: the bytes that could not be written.
 
         Raises:
             MachineError: it does not.
@@ -251,7 +254,9 @@ class IngestLog:
             probe = self.directory / "probe"
             file = os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
             try:
-                os.write(file, bytes(_PROBE))
+                left = max(size, _PROBE)
+                while left > 0:
+                    left -= os.write(file, bytes(min(left, _PROBE)))
                 os.fsync(file)
             finally:
                 os.close(file)

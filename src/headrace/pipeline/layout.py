@@ -84,6 +84,11 @@ class Layout:
         return self.directory / "settled.json"
 
     @property
+    def committed(self) -> Path:
+        """An empty file that says that there was a commit, so that a loss of all is noticed."""
+        return self.directory / "committed"
+
+    @property
     def folders(self) -> tuple[Path, ...]:
         """Those that every deployment has."""
         return (self.panes, self.memories, self.results, self.manifests)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from headrace.diagnosis.probes import Probe, Tally
+from headrace.errors import DamagedError
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
 from headrace.kernel.reports import Report
@@ -204,6 +205,8 @@ def commit(layout: Layout, manifest: Manifest) -> None:
     reach("manifest")
     create(_path(layout, manifest.label), sealed(_record(manifest)))
     reach("manifest-committed")
+    if not layout.committed.exists():
+        create(layout.committed, b"")
 
 
 def read_manifest(layout: Layout, batch: int, final: bool = False) -> Manifest | None:
@@ -293,8 +296,17 @@ def batches_of(layout: Layout) -> list[int]:
 
 
 def latest(layout: Layout) -> Manifest:
-    """What was committed last; nothing in a new deployment."""
+    """What was committed last; nothing in a new deployment.
+
+    Raises:
+        MachineError: there were commits, and none is there.
+    """
     batches = batches_of(layout)
+    if not batches and layout.committed.exists():
+        raise DamagedError(
+            f"{layout.manifests} has no manifest, and batches were committed; put it back from a "
+            f"backup with all of {layout.directory}, or start in an empty directory"
+        )
     if not batches:
         return NOTHING
     last = batches[0]

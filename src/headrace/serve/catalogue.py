@@ -83,12 +83,14 @@ class CatalogueRecord:
         queries: those that there are.
         generation: how often a catalogue was written before.
         removed: the folders of logs that are to be deleted.
+        has_graphs: whether there is an index of static graphs, which may name none.
     """
 
     streams: tuple[StreamEntry, ...] = ()
     queries: tuple[QueryEntry, ...] = ()
     generation: int = 0
     removed: tuple[str, ...] = ()
+    has_graphs: bool = False
 
 
 class Catalogue:
@@ -157,6 +159,7 @@ class Catalogue:
             tuple(queries.values()),
             self.generation + 1,
             tuple(left if removed is None else removed),
+            has_graphs=True,
         )
         replace_file(self.path, sealed(record))
         self._set(record)
@@ -189,6 +192,7 @@ def read_catalogue(path: Path) -> CatalogueRecord | None:
         tuple(QueryEntry(**each) for each in found["queries"]),
         found.get("generation", 0),
         tuple(found.get("removed", ())),
+        found.get("has_graphs", False),  # an older version wrote the index with the first graph
     )
 
 

@@ -359,6 +359,7 @@ class Deployed:
     def _hear(self, manifest: Manifest, told: Told) -> None:
         layout = self._deployment.layout
         before = self.figures.rerouted
+        self._log_stopped(manifest)
         self.figures = figures_of(layout, manifest, told)
         self.alerted.hear(told.contracts)
         for name, number in self.figures.rerouted.items():
@@ -367,6 +368,14 @@ class Deployed:
         if self._is_at_work:
             self._note_success()
         self._prune(self._needed(manifest))
+
+    def _log_stopped(self, manifest: Manifest) -> None:
+        """Log the queries that have stopped since the batch before."""
+        before = self.figures.manifest.queries
+        for name, state in manifest.queries.items():
+            known = before.get(name)
+            if state.failure is not None and (known is None or known.failure != state.failure):
+                LOGGER.warning("query '%s' has stopped: %s", name, state.failure)
 
     def close(self) -> None:
         """End after the batch that is being worked on."""

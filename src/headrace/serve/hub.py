@@ -62,6 +62,7 @@ class Hub:
         self.catalogue = self.deployed.catalogue
         self.following = Following(self.limits.subscribers)
         try:
+            self.place.check_graph_index()
             self.static, self.retained = self._opened_graphs(), self._opened_results()
         except BaseException:
             self.deployed.close()
@@ -404,17 +405,29 @@ class Hub:
         """Evaluate a query again, with what comes from now on.
 
         Raises:
-            Problem: 404, or 422 if it cannot be run any more.
+            Problem: 404, 409 if it has stopped with an error, or 422 if it cannot be run any more.
         """
         async with self._changing:
             entry = self.query(name)
             if not entry.paused:
+                self._check_not_stopped(name)
                 return entry
             resumed = replace(entry, paused=False)
 
             await self._changed(lambda: self._register(resumed))
             self.following.end(name, "paused")
             return resumed
+
+    def _check_not_stopped(self, name: str) -> None:
+        """Check that a query has not stopped with an error, which resuming would not mend.
+
+        Raises:
+            Problem: 409, with the error.
+        """
+        failure = self.failure(name)
+        if failure is not None:
+            problem = f"query '{name}' has stopped: {failure}"
+            raise Problem(409, f"{problem}; delete it, and register it as it should be")
 
     async def _changed(self, command: Callable[[], None], status: int = 422) -> None:
         try:

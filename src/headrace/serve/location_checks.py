@@ -20,7 +20,7 @@ from headrace.pipeline.tables import SERVED
 from headrace.serve.catalogue import CatalogueRecord, read_catalogue, replace_file
 from headrace.serve.place import Place
 from headrace.serve.retained import SINK, check_results, write_whole_end
-from headrace.serve.static_graphs import check_graphs
+from headrace.serve.static_graphs import INDEX, check_graphs, write_empty_index
 from headrace.sinks.base import Mark
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def repair(directory: Path) -> list[str]:
     if any(each.status is Status.FAIL for each in checkpoint.examine(place.deployment)):
         with suppress(SettingError):  # what cannot be repaired is found again, with its remedy
             done += checkpoint.repair(place.deployment, aside / SERVED).splitlines()
+    done += _empty_index_written(place)
     # The source log, which may be new, says what was read of the logs.
     done += repair_logs(_logs(place), Layout(place.deployment).source_log, aside)
     return done
@@ -138,13 +139,24 @@ def _catalogue_put_back(place: Place, aside: Path) -> Iterator[str]:
 
 
 def _of_graphs(place: Place) -> Iterator[Finding]:
-    if not place.static.is_dir():
-        return
     try:
         check_graphs(place.static)
+        if _problem_of_catalogue(place) is None:
+            place.check_graph_index()
     except HeadraceError as error:
         problem, _, remedy = str(error).partition("; ")
         yield Finding("graphs", Status.FAIL, problem, remedy)
+
+
+def _empty_index_written(place: Place) -> Iterator[str]:
+    """Write an empty index of static graphs if it and all graphs are lost."""
+    if _problem_of_catalogue(place) is not None or not place.lacks_graph_index:
+        return
+    with suppress(MachineError):  # a graph is there that an index would have to name
+        check_graphs(place.static)
+        place.static.mkdir(mode=0o700, exist_ok=True)
+        write_empty_index(place.static)
+        yield f"{place.static / INDEX} names no graph now: write the static graphs again"
 
 
 def _logs(place: Place) -> list[Path]:

@@ -21,7 +21,8 @@ from headrace.pipeline.tables import (
     SERVED,
     home_of,
 )
-from headrace.serve.catalogue import Catalogue, StreamEntry, checked_catalogue
+from headrace.serve.catalogue import Catalogue, StreamEntry, checked_catalogue, read_catalogue
+from headrace.serve.static_graphs import INDEX
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,25 @@ class Place:
                 f"{self.catalogue} does not name the stream whose log is {self.logs / unknown[0]}: "
                 "it is an older one; put back the newest, or move that folder out of the directory"
             )
+
+    def check_graph_index(self) -> None:
+        """Check that the index of static graphs is there if one was written.
+
+        Raises:
+            DamagedError: it is missing, and all static graphs with it.
+        """
+        if self.lacks_graph_index:
+            raise DamagedError(
+                f"{self.static / INDEX} is missing; put all of {self.static} back from a backup, "
+                f"or let `headrace doctor --checkpoint {self.location} --repair` write an empty "
+                "one, and write the static graphs again"
+            )
+
+    @property
+    def lacks_graph_index(self) -> bool:
+        """Test whether the index of static graphs was written and is missing."""
+        found = read_catalogue(self.catalogue)
+        return found is not None and found.has_graphs and not (self.static / INDEX).exists()
 
     def check_deployment(self) -> None:
         """Check that the deployment is there if streams were pushed to.

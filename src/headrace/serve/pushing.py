@@ -44,6 +44,11 @@ Waiting: TypeAlias = tuple[Arrived, asyncio.Future[None]]
 """What is to be written, and who waits for it."""
 
 
+def _bytes_of(batch: Sequence[Waiting]) -> int:
+    """Add up the bytes of what waits for a log."""
+    return sum(len(arrived.data) for arrived, _ in batch)
+
+
 class Inlet:
     """The way into a stream. It belongs to the event loop; only `prune` is for other threads."""
 
@@ -96,6 +101,7 @@ class Inlet:
         self.pushed = 0
         self.closing = False
         self._problem: str | None = None
+        self._failed_bytes = 0
         self._probing: asyncio.Task[None] | None = None
         self._no_room_for = 0
 
@@ -177,6 +183,7 @@ class Inlet:
                 await self._append_urgent(beats)
             except Exception as error:  # noqa: BLE001 - reported to the clients that wait
                 self._problem = str(error)
+                self._failed_bytes = _bytes_of(batch)
                 self._refuse(batch, error)
 
     def _next_batch(self) -> list[Waiting]:
@@ -202,7 +209,8 @@ class Inlet:
         append = partial(self.log.append, records, urgent=urgent)
         lines = await asyncio.get_running_loop().run_in_executor(self._threads, append)
         self._written = records[-1].received
-        self._problem = None
+        if _bytes_of(batch) >= self._failed_bytes:  # smaller ones do not show that there is room
+            self._problem, self._failed_bytes = None, 0
         if any(arrived.elements for arrived, _ in batch):
             self._no_room_for = 0
         self._taken(batch, lines)
@@ -272,11 +280,11 @@ class Inlet:
     async def _probe(self) -> None:
         loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._threads, self.log.check_writable)
+            await loop.run_in_executor(self._threads, self.log.check_writable, self._failed_bytes)
         except MachineError as error:
             self._problem = str(error)
         else:
-            self._problem = None
+            self._problem, self._failed_bytes = None, 0
 
     @property
     def is_full(self) -> bool:

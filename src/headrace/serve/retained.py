@@ -429,7 +429,7 @@ _NEXT: Final = "next"
 """The member of a line that says which id is the next."""
 _REMEDY: Final = (
     "it has old results only: move it out of the way, and the server goes on without; `headrace "
-    "doctor --checkpoint DIR --repair` leaves those after the damage"
+    "doctor --checkpoint LOCATION --repair` keeps those after the damage"
 )
 
 

@@ -87,6 +87,8 @@ class StaticGraphs:
 
     def _open(self) -> None:
         index = _checked_index(self._folder)
+        if not self._index.exists():  # a later loss of all graphs is noticed by it
+            write_empty_index(self._folder)
         self._removed = index.removed
         for name, file, checksum in index.graphs:
             if name not in self.graphs:
@@ -204,6 +206,15 @@ class _Index:
 
     graphs: Sequence[tuple[str | None, str, str | None]] = ()
     removed: tuple[str, ...] = ()
+
+
+def write_empty_index(folder: Path) -> None:
+    """Write an index that names no graph.
+
+    Raises:
+        MachineError: it cannot be written.
+    """
+    replace_file(folder / INDEX, sealed({"graphs": [], "removed": []}))
 
 
 def check_graphs(folder: Path) -> None:
