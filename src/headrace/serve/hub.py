@@ -16,7 +16,7 @@ from headrace.arrival_times import SteadyClock, duration_text
 from headrace.diagnosis import Note, NoteReporter
 from headrace.errors import HeadraceError, MachineError, SettingError, counted
 from headrace.metering import MEMORY, megabytes
-from headrace.pipeline.manifest import StreamState
+from headrace.pipeline.manifest import QueryState, StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
 from headrace.serve.catalogue import ARRIVAL, QueryEntry, StreamEntry
@@ -344,8 +344,9 @@ class Hub:
             if len(self.catalogue.queries) >= self.limits.queries:
                 raise busy(f"there are {self.limits.queries:,} queries already", 60, 429)
 
-            await self._changed(lambda: self._register(entry))
-            return entry
+            registered = entry.renewed()
+            await self._changed(lambda: self._register(registered))
+            return registered
 
     def _register(self, entry: QueryEntry) -> None:
         """Register a query and save it; if it cannot be saved, it is not registered."""
@@ -408,7 +409,7 @@ class Hub:
             entry = self.query(name)
             if not entry.paused:
                 return entry
-            resumed = replace(entry, paused=False)
+            resumed = replace(entry, paused=False).renewed()
 
             await self._changed(lambda: self._register(resumed))
             self.following.end(name, "paused")
@@ -448,9 +449,16 @@ class Hub:
         notes = self.deployed.figures.notes
         return [note.as_json() for note in notes if note.query is None and note.stream == iri]
 
+    def query_state(self, name: str) -> QueryState | None:
+        """Return how far a query has come; none before its first batch."""
+        state = self.deployed.figures.manifest.queries.get(name)
+        # The state of another query that had the same name stays until the next batch.
+        is_own = state is not None and state.digest == self.deployed.digests.get(name)
+        return state if is_own else None
+
     def failure(self, name: str) -> str | None:
         """Why a query has stopped, if it has."""
-        state = self.deployed.figures.manifest.queries.get(name)
+        state = self.query_state(name)
         return self.deployed.broken.get(name) or (None if state is None else state.failure)
 
     # -- static graphs -------------------------------------------------------------------------
