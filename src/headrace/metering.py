@@ -208,6 +208,11 @@ class Meter:
         if self._memory.limit is not None:
             self._check_memory(now, what, size)
 
+    def has_room(self, size: int) -> bool:
+        """Test whether the memory of the process has room for so many bytes."""
+        allowed = self._memory.allowed
+        return allowed is None or self._memory.sample(self._clock()) + size <= allowed
+
     def _check_memory(self, now: float, what: str, size: int) -> None:
         used, allowed = self._memory.sample(now) + size, self._memory.allowed
         if allowed is None or used <= allowed:

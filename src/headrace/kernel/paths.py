@@ -25,7 +25,7 @@ from headrace.algebra.paths import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, check_hashing, first_rows
 from headrace.kernel.columns import INSTANT, SUBJECT, column
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
@@ -140,7 +140,7 @@ class Paths:
         steps = self.solutions(PathPattern(_START, path.path, _END))
         if stands and self._data.keyed:
             steps = steps.expanded(self._instants)
-        pairs = complete(steps.frame, (_FROM, _TO)).unique()
+        pairs = first_rows(complete(steps.frame, (_FROM, _TO)), None, "a path of any length")
         if not isinstance(path, ZeroOrOne):
             pairs = self._repeated(pairs, subject, object_)
         if stands:
@@ -166,6 +166,7 @@ class Paths:
             known = reached
             for part in _parts(frontier.rename({_TO: _VIA}), degrees):
                 self._budget.check(known.height, "a path of any length")
+                check_hashing(known.height, "a path of any length")
                 pairs = (
                     part.join(onward, on=[INSTANT, _VIA], how="inner")
                     .select(INSTANT, _FROM, _TO)
