@@ -178,15 +178,18 @@ class Meter:
         self._made = 0
         self._grown_from = 0 if self._memory.limit is None else self._memory.sample(self._began)
 
-    def step(self) -> None:
+    def step(self, what: str = "an expression") -> None:
         """Count a step of a loop; check the time now and then.
+
+        Args:
+            what: what is at work, for the error.
 
         Raises:
             LimitError: there is no time or memory left.
         """
         self._steps += 1
         if self._steps % _STEPS == 0:
-            self.check("an expression")
+            self.check(what)
 
     def check(self, what: str, size: int = 0) -> None:
         """Check the time, and the memory of the process.

@@ -56,6 +56,7 @@ class Paths:
 
     def solutions(self, pattern: PathPattern) -> Solutions:
         """The solutions of a path pattern."""
+        self._budget.meter.check("a path")
         subject, path, object_ = pattern.subject, pattern.path, pattern.object
         if isinstance(subject, TriplePattern) or isinstance(object_, TriplePattern):
             return self._between_quoted(pattern)

@@ -164,13 +164,18 @@ class Deployed:
             runner.stop()
         return done
 
-    def register(self, entry: QueryEntry) -> None:
+    def register(self, entry: QueryEntry, parsed: Parsed | None = None) -> None:
         """Let a query run from the next batch on; in the thread, or before it starts.
+
+        Args:
+            entry: the query.
+            parsed: its text, if it has been parsed.
 
         Raises:
             HeadraceError: it cannot be run, and nothing has changed.
         """
-        parsed = self.parse(entry.text, entry.dialect, entry.settings)
+        if parsed is None:
+            parsed = self.parse(entry.text, entry.dialect, entry.settings)
         query = self.engine.register_parsed(
             parsed, entry.name, entry.settings, entry.registration_id
         )
