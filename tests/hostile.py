@@ -98,3 +98,18 @@ HOSTILE: Final = {
 def circle(size: int) -> str:
     """A circle of nodes, as N-Triples."""
     return "".join(f"<x:n{n}> <x:p> <x:n{(n + 1) % size}> .\n" for n in range(size))
+
+
+MANY_ROWS: Final = {
+    "distinct": Hostile("DISTINCT *", TWO),
+    "count": Hostile("(COUNT(DISTINCT *) AS ?n)", TWO),
+    "minus": Hostile("(COUNT(*) AS ?n)", f"{TWO} MINUS {{ ?d ?e ?f . ?a ?b ?c }}"),
+    "order": Hostile("*", f"{TWO} }} ORDER BY ?b LIMIT 3 #"),
+    "construct": Hostile("{ ?a ?e ?f . ?d ?b ?c }", TWO, construct=True),
+    "join": Hostile(
+        "(COUNT(*) AS ?n)",
+        f"{{ SELECT * {{ {TWO} }} }} {{ SELECT ?a ?c ?d ?f ?x {{ ?a ?y ?c . ?d ?z ?f "
+        "BIND(1 AS ?x) } }",
+    ),
+}  # fmt: skip
+"""Queries whose rows are within the limit, over 2,000 statements; to hash or sort them is not."""

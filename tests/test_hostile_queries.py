@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import HOSTILE, TWO, Hostile, circle
+from tests.hostile import HOSTILE, MANY_ROWS, TWO, Hostile, circle
 from tests.memory import MB, peak_of
 
 STREAM = "http://example.org/s"
@@ -98,3 +98,19 @@ def test_limits_have_names(tmp_path: Path) -> None:
     assert code == 2
     assert "expected a value in --limit rows=VALUE, found 'rows'" in said
     assert ended("query", query, "--limit", "seconds=1min", "--limit", "memory=1.5GB")[0] == 0
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name in {"count", "order"} else pytest.mark.long)
+    for name in MANY_ROWS
+])  # fmt: skip
+def test_hashing_and_sorting_stay_within_the_memory(name: str, tmp_path: Path) -> None:
+    data, query = tmp_path / "circle.nt", tmp_path / "hostile.rq"
+    data.write_text(circle(2_000))
+    query.write_text(MANY_ROWS[name].plain())
+    limits = ("seconds=60", "rows=5000000", "bytes=500MB", "memory=800MB")
+    options = [part for each in limits for part in ("--limit", each)]
+    code, said, peak = ended("query", query, "--data", data, *options)
+    assert code == 1, said[:1_000]
+    assert "(limit 'memory')" in said
+    assert peak < 800 * MB

@@ -198,9 +198,21 @@ class Engine:
         return self.register_parsed(parsed, name, settings)
 
     def register_parsed(
-        self, parsed: Parsed, name: str | None = None, settings: Mapping[str, str] | None = None
+        self,
+        parsed: Parsed,
+        name: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        registration_id: str = "",
     ) -> Query:
-        """Register a query that has been parsed, with the settings that are its own."""
+        """Register a query that has been parsed.
+
+        Args:
+            parsed: the query.
+            name: what it is called; the name in its text if not given.
+            settings: those that are its own.
+            registration_id: tells it from others that had the same name and text, so that it does
+                not go on where one of them was.
+        """
         registration = parsed.query.registration
         if name is None:
             name = registration.name if registration else f"q{len(self._queries) + 1}"
@@ -208,7 +220,7 @@ class Engine:
             raise SettingError(f"there is a query '{name}' already; choose another name")
         self.static.check_functions(parsed)
         self.static.check_services(parsed)
-        query = Query(name, parsed, settings or {}, self.remove, self._notes_of)
+        query = Query(name, parsed, settings or {}, self.remove, self._notes_of, registration_id)
         plan = self._plan(query)
         if self._clock is None:
             check_live(plan)
@@ -276,7 +288,10 @@ class Engine:
         with limited_depth(parsed.source):
             return query.planned(
                 (streams, tuple(sorted(delays.items())), under, known),
-                lambda: make(parsed.query, query.name, streams, delays, parsed.source),
+                lambda: replace(
+                    make(parsed.query, query.name, streams, delays, parsed.source),
+                    registration_id=query.registration_id,
+                ),
             )
 
     # -- the run ---------------------------------------------------------------------------

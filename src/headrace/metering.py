@@ -182,15 +182,18 @@ class Meter:
         self._made = 0
         self._grown_from = 0 if self._memory.limit is None else self._memory.sample(self._began)
 
-    def step(self) -> None:
+    def step(self, what: str = "an expression") -> None:
         """Count a step of a loop; check the time now and then.
+
+        Args:
+            what: what is at work, for the error.
 
         Raises:
             LimitError: there is no time or memory left.
         """
         self._steps += 1
         if self._steps % _STEPS == 0:
-            self.check("an expression")
+            self.check(what)
 
     def check(self, what: str, size: int = 0) -> None:
         """Check the time, and the memory of the process.
@@ -211,6 +214,11 @@ class Meter:
             )
         if self._memory.limit is not None:
             self._check_memory(now, what, size)
+
+    def has_room(self, size: int) -> bool:
+        """Test whether the memory of the process has room for so many bytes."""
+        allowed = self._memory.allowed
+        return allowed is None or self._memory.sample(self._clock()) + size <= allowed
 
     def _check_memory(self, now: float, what: str, size: int) -> None:
         used, allowed = self._memory.sample(now) + size, self._memory.allowed

@@ -19,6 +19,7 @@ class Query:
 
     Attributes:
         name: what it is called.
+        registration_id: what tells it from others under the same name; none if empty.
         error: why it has stopped, if it has.
         failures: what its expressions could not compute so far, by cause and subject.
     """
@@ -30,12 +31,14 @@ class Query:
         settings: Mapping[str, str],
         remove: Callable[[str], None] | None = None,
         notes: Callable[[str], Sequence[Note]] = lambda _name: (),
+        registration_id: str = "",
     ) -> None:
         """Begin with no results."""
         self._remove = remove
         self._notes = notes
         self.name = name
         self.settings = settings
+        self.registration_id = registration_id
         self.parsed = parsed
         self.error: str | None = None
         self.failures: tuple[ValueFailure, ...] = ()

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from headrace.serve.limits import Limits
 from tests.serve.attacks import listener
-from tests.serve.clients import passages, push, served, with_cars
+from tests.serve.clients import CARS, passages, push, served, until, with_cars
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         push(found, passages(0, 4))
         yield found
 
+
+TEXT = {"Content-Type": "text/plain"}
 
 # -- S1: depth -----------------------------------------------------------------------------------
 
@@ -51,6 +53,31 @@ DATA_BOMBS = {
     "json": (JSON_LD, '{"x:a": ', "1", "}", "{}"),
     "arrays": (JSON_LD, "[", "1", "]", '{{"x:a": {}}}'),
 }
+
+
+LONG_QUERIES = {
+    "list": f"?s ?p ({' '.join(['?x'] * 20_000)})",
+    "alternatives": f"?s {'|'.join(['<x:p>'] * 20_000)} ?o",
+    "unions": " UNION ".join(["{ ?s ?p ?o }"] * 12_000),
+}
+
+
+@pytest.mark.parametrize("kind", LONG_QUERIES)
+def test_long_queries_end_within_their_limit(tmp_path: Path, kind: str) -> None:
+    pattern = LONG_QUERIES[kind]
+    text = f"SELECT * FROM STREAM <{CARS}> [RANGE 1s STEP 1s] WHERE {{ {pattern} }}"
+    with served(tmp_path / "data", limits=Limits(seconds=1.0)) as client:
+        with_cars(client)
+        answer = client.post("/queries?name=long", content=text, headers=TEXT)
+        said = answer.json()
+        assert answer.status_code in {201, 504}, said
+        if answer.status_code == 201:
+            push(client, passages(0, 3))
+            until(lambda: client.get("/queries/long").json()["state"] == "stopped")
+            said = client.get("/queries/long").json()
+        assert "(limit 'seconds')" in str(said.get("detail", said.get("error")))
+        explained = client.post("/explain", content=text, headers=TEXT)
+        assert explained.status_code in {200, 504}, explained.text
 
 
 @pytest.mark.parametrize("depth", [129, 10_000, 100_000, 1_000_000])

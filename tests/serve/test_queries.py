@@ -175,6 +175,49 @@ def test_a_stopped_query_is_not_resumed(tmp_path: Path, caplog: pytest.LogCaptur
         assert sum("query 'product' has stopped: " in each for each in logged) == 1
 
 
+def _failing(client: TestClient) -> None:
+    """Let a query stop because the join of two windows has too many rows."""
+    text = f"SELECT * FROM STREAM <{CARS}> [RANGE 10s STEP 10s] WHERE {{ ?a ?b ?c . ?d ?e ?f }}"
+    register(client, text, name="costly")
+    push(client, passages(0, 11))
+    until(lambda: client.get("/queries/costly").json()["state"] == "stopped")
+
+
+def test_a_stopped_query_begins_anew_when_it_is_registered_again(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(rows=50)) as client:
+        with_cars(client)
+        _failing(client)
+        text = client.get("/queries/costly").json()["text"]
+        client.delete("/queries/costly").raise_for_status()
+        again = register(client, text, name="costly")  # no batch came in between
+        assert (again["state"], again["error"], again["evaluations"]) == ("running", None, 0)
+        push(client, passages(11, 12) + passages(30, 31))
+        assert evaluations(client, "costly", 1)[0]["count"] == 1
+        assert client.get("/queries/costly").json()["state"] == "running"
+
+
+def test_another_query_under_a_name_has_nothing_of_the_first(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(rows=50)) as client:
+        with_cars(client)
+        _failing(client)
+        client.delete("/queries/costly").raise_for_status()
+        other = register(client, COUNT, name="costly")
+        assert (other["state"], other["error"], other["failed"]) == ("running", None, 0)
+
+
+def test_a_stopped_query_can_be_paused_and_resumed(tmp_path: Path) -> None:
+    with served(tmp_path / "data", limits=Limits(rows=50)) as client:
+        with_cars(client)
+        _failing(client)
+        assert client.post("/queries/costly/pause").json()["state"] == "paused"
+        resumed = client.post("/queries/costly/resume").json()
+        assert (resumed["state"], resumed["error"]) == ("running", None)
+    with served(tmp_path / "data", limits=Limits(rows=50)) as client:  # also after a restart
+        assert client.get("/queries/costly").json()["state"] == "running"
+        push(client, passages(11, 12) + passages(30, 31))
+        until(lambda: client.get("/queries/costly").json()["evaluations"])
+
+
 def test_too_many_queries_are_refused(tmp_path: Path) -> None:
     with served(tmp_path / "data", limits=Limits(queries=1)) as client:
         with_cars(client)

@@ -22,6 +22,7 @@ from headrace.functions.aggregates import aggregate as of_terms
 from headrace.functions.errors import ExpressionError, UnreadableValueError
 from headrace.functions.value_failures import Cause, Recorder
 from headrace.functions.values import is_distribution
+from headrace.kernel.budget import first_rows
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
@@ -132,7 +133,7 @@ def _aggregated(
         return _integers(pl.Series(runs.lengths), dictionary)
     frame = _arguments(call, ordered, expressions).with_columns(pl.Series(_GROUP, runs.numbers()))
     if call.distinct:
-        frame = frame.unique(maintain_order=True)
+        frame = first_rows(frame, None, "an aggregate")
     members = _Members(frame, np.flatnonzero(np.diff(frame[_GROUP].to_numpy(), prepend=-1)))
     if call.function == "COUNT":
         counted = frame[_VALUE].is_not_null().to_numpy().astype(np.int64)

@@ -19,7 +19,7 @@ from headrace.algebra.query import (
     Select,
     TemplateQuad,
 )
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, check_listing
 from headrace.kernel.columns import GRAPH, INSTANT, OBJECT, PREDICATE, SUBJECT, column
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.dictionary import Dictionary
@@ -105,6 +105,7 @@ def constructed(
 ) -> Iterator[Quad]:
     """The statements that a template makes of each solution; those that cannot be are left out."""
     names = found.names
+    check_listing(found.height * (len(names) + 1), "the answer")
     columns = [dictionary.terms(found.frame[name]) for name in names]
     keys = zip(*(found.frame[name].to_list() for name in [INSTANT, *names]), strict=True)
     for position, key in enumerate(current().steps(keys)):

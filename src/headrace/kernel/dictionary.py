@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from headrace.errors import DataError, InternalError
+from headrace.kernel.budget import check_listing
 from headrace.kernel.columns import ID, OBJECT, PREDICATE, QUADS, QUOTED, SUBJECT, TERMS, TEXT
 from headrace.kernel.places import Places
 from headrace.kernel.shelf import Shelves, has_quoted
@@ -429,6 +430,7 @@ class Dictionary:
 
     def terms(self, ids: pl.Series) -> list[Term | None]:
         """The terms of a column of ids; what is unbound is None."""
+        check_listing(ids.len(), "terms")
         terms = self._terms
         wanted = ids.to_list()
         missing = list({identity for identity in wanted if identity not in terms} - {None})

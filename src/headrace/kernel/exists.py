@@ -16,6 +16,7 @@ from headrace.algebra.operators import Operator
 from headrace.algebra.scope import mentioned, possible
 from headrace.algebra.substitution import is_plain, substituted
 from headrace.algebra.walk import expressions, within
+from headrace.kernel.budget import first_rows
 from headrace.kernel.columns import INSTANT, column
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.join import semi_join
@@ -46,7 +47,7 @@ def _one_by_one(
     inputs = [each for each in sorted(_all_variables(pattern), key=_name) if solutions.has(each)]
     names = [column(each) for each in inputs]
     key = [INSTANT, *names]
-    distinct = solutions.frame.select(key).unique(maintain_order=True)
+    distinct = first_rows(solutions.frame.select(key), None, "exists")
     columns = [dictionary.terms(distinct[name]) for name in names]
     answers: dict[tuple[Term | None, ...], tuple[bool, frozenset[int]]] = {}
     found = []

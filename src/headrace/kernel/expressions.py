@@ -35,7 +35,7 @@ from headrace.functions.evaluate import EvaluationContext, Evaluator, evaluator,
 from headrace.functions.logic import truth
 from headrace.functions.times import date_time, length
 from headrace.functions.values import FALSE, TRUE
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, first_rows
 from headrace.kernel.columns import INSTANT, column, kind_of, number_of
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.solutions import Solutions
@@ -247,7 +247,7 @@ class Expressions:
         if solutions.keyed and uses_time(expression):
             key = [INSTANT, *key]
         distinct = frame.select(INSTANT, *_but(key))
-        distinct = distinct.unique(subset=key, maintain_order=True) if key else distinct.head(1)
+        distinct = first_rows(distinct, key, "an expression") if key else distinct.head(1)
         results = self._results(evaluate, present, distinct, None)
         return self._spread(results, key, distinct, solutions.frame)
 

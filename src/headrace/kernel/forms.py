@@ -12,6 +12,7 @@ from headrace.algebra.query import Ask, Construct, Describe, Query, Select
 from headrace.algebra.scope import possible
 from headrace.functions.values import FALSE, TRUE
 from headrace.kernel.answer import described, made
+from headrace.kernel.budget import check_hashing, check_sorting
 from headrace.kernel.columns import (
     FIRST,
     GRAPH,
@@ -75,6 +76,7 @@ def row_texts(frame: pl.DataFrame, ordered: bool, dictionary: Dictionary) -> pl.
         return rows
     if rows.height <= _FEW and not ordered:
         return _sorted_few(rows, by)
+    check_sorting(() if ordered else texts, "the answer")
     return rows.sort(by, nulls_last=False, maintain_order=ordered)
 
 
@@ -129,6 +131,7 @@ def statement_texts(
         row = _texts(quad)
         meter.make_text(sum(len(text) for text in row if text is not None), "the answer")
         texts.append((instant, *row))
+    check_hashing(len(texts), "the answer")
     schema = {INSTANT: pl.Int64, **dict.fromkeys(STATEMENT, pl.String)}
     return (
         pl.DataFrame(texts, schema=schema, orient="row")

@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, check_hashing
 from headrace.kernel.columns import CHANCE, INSTANT
 from headrace.kernel.solutions import Solutions, complete
 
@@ -50,10 +50,7 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
         others = others.drop(known, strict=False)
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
         by_left, by_right = _identifies(left, on), _identifies(right, on)
-        if not (by_left or by_right):
-            _check_size(left.frame, others, on, budget)
-        else:
-            budget.check(0, "a join")
+        _check_size(left.frame, others, on, budget, is_key=by_left or by_right)
         found = (
             left.frame.join(others, on=on, how="inner")
             if on
@@ -129,13 +126,14 @@ def minus(left: Solutions, right: Solutions, instants: Sequence[int]) -> Solutio
     numbered = left.frame.with_row_index(_ROW)
     key = [INSTANT] if right.keyed else []
     removed = [
-        one.join(other, on=[*key, *common], how="semi").select(_ROW)
+        _matching(one, other, [*key, *common]).select(_ROW)
         for one in _by_unbound(numbered, shared)
         for other in _by_unbound(right.frame, shared)
         if (common := [name for name in shared if _bound(one, name) and _bound(other, name)])
     ]
     if not removed:
         return left
+    check_hashing(sum(map(len, removed)), "minus", columns=1)
     gone = pl.concat(removed).unique()
     return left.with_frame(numbered.join(gone, on=_ROW, how="anti").drop(_ROW))
 
@@ -166,8 +164,14 @@ def semi_join(left: Solutions, right: Solutions, instants: Sequence[int]) -> pl.
 
 def _compatible_rows(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
     if on:
-        return one.join(other, on=on, how="semi").select(_ROW)
+        return _matching(one, other, on).select(_ROW)
     return one.select(_ROW) if other.height else one.select(_ROW).clear()
+
+
+def _matching(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    """The rows of one part that agree with a row of another on some columns."""
+    check_hashing((one.height + other.height) // 2, "a semi-join", len(on))
+    return one.join(other, on=on, how="semi")
 
 
 def _common(one: pl.DataFrame, other: pl.DataFrame, shared: list[str]) -> list[str]:
@@ -239,14 +243,31 @@ def _identifies(solutions: Solutions, on: list[str]) -> bool:
     return solutions.identified_by is not None and solutions.identified_by <= set(on)
 
 
-def _check_size(left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget) -> None:
-    if not on:
-        rows = left.height * right.height
-        budget.check(rows, "a join without a shared variable", left.width + right.width)
-        return
+def _check_size(
+    left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget, *, is_key: bool = False
+) -> None:
+    """Refuse a join that makes too much.
+
+    Args:
+        left: one side.
+        right: the other one.
+        on: the columns that both have.
+        budget: what it may make.
+        is_key: whether no two rows of a side agree on these columns.
+    """
     columns = left.width + right.width - len(on)
+    rows = left.height * right.height
+    if not on:
+        budget.check(rows, "a join without a shared variable", columns)
+        return
+    check_hashing((left.height + right.height) // 2, "a join", len(on))
     most = min(budget.rows, budget.bytes // (_NUMBER * columns))
-    if left.height * right.height > most and not _is_key(right, on) and not _is_key(left, on):
+    if rows > most and not is_key:
+        check_hashing(max(left.height, right.height), "a join", len(on))
+        is_key = _is_key(right, on) or _is_key(left, on)
+    if is_key:
+        rows = min(rows, max(left.height, right.height))
+    if rows > most or not budget.meter.has_room(_NUMBER * rows * columns):
         names = [name for name in on if name != INSTANT]
         shared = f"on {_shown(names)}" if names else "without a shared variable"
         budget.check(_size(left, right, on), f"a join {shared}", columns)

@@ -14,17 +14,23 @@ from headrace.algebra.operators import (
     Slice,
 )
 from headrace.functions.ordering import order_key, value_key
+from headrace.kernel.budget import check_sorting, first_rows
 from headrace.kernel.columns import INSTANT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.expressions import Expressions
 from headrace.kernel.solutions import Solutions, together
 from headrace.kernel.values import KIND, NUMBER, Kind
+from headrace.metering import current
 
 _RANK = "rank"
 _RUN = "run of equals"
 _AT = "place"
 _TEXT = "text of "
 _A_PAIR = 2
+_NUMBER = 8
+"""Bytes of an id."""
+_TEXT_WIDTH = 2
+"""Ids that take as much as a reference to a text."""
 
 
 def ordered(
@@ -40,6 +46,7 @@ def ordered(
     by = [*solutions.key, *(rank.name for rank in ranks)]
     descending = [*([False] * len(solutions.key)), *(key.descending for key in keys)]
     frame = solutions.frame.with_columns(ranks)
+    _check_copy(frame.height, frame.width)
     frame = frame.sort(by, descending=descending, nulls_last=False, maintain_order=True)
     frame = _ties_by_text(frame, by, sorted(solutions.names), expressions.dictionary)
     return solutions.with_frame(frame.drop([rank.name for rank in ranks]))
@@ -59,12 +66,18 @@ def _ties_by_text(
     tied = ~changes | ~changes.shift(-1, fill_value=True)
     if frame.height < _A_PAIR or not tied.any() or not names:
         return frame
+    _check_copy(int(tied.sum()), frame.width + _TEXT_WIDTH * len(names))
     numbered = frame.with_columns(changes.cum_sum().alias(_RUN), pl.int_range(pl.len()).alias(_AT))
     rows = numbered.filter(tied)
     sorted_rows = by_text(rows, [_RUN], names, dictionary)
     moved = sorted_rows.with_columns(rows[_AT])
     rest = numbered.filter(~tied)
     return pl.concat([rest, moved]).sort(_AT).drop(_RUN, _AT)
+
+
+def _check_copy(rows: int, columns: int) -> None:
+    """Refuse to copy rows of ids where the memory has no room for them."""
+    current().check("the order of solutions", _NUMBER * rows * columns)
 
 
 def by_text(
@@ -75,6 +88,7 @@ def by_text(
     by = [*first, *(text.name for text in texts)]
     if not by:
         return frame
+    check_sorting(texts, "the order of solutions")
     ordered = frame.with_columns(texts).sort(by, nulls_last=False, maintain_order=True)
     return ordered.drop([text.name for text in texts])
 
@@ -116,7 +130,7 @@ def distinct(solutions: Solutions) -> Solutions:
         surest = together(solutions.chances).arg_max()
         best = [pl.col(each).get(surest).over(names) for each in solutions.chances]
         frame = frame.with_columns(best)
-    return solutions.with_frame(frame.unique(subset=names, maintain_order=True))
+    return solutions.with_frame(first_rows(frame, names, "distinct"))
 
 
 def sliced(

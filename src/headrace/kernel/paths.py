@@ -25,7 +25,7 @@ from headrace.algebra.paths import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, check_hashing, first_rows
 from headrace.kernel.columns import INSTANT, SUBJECT, column
 from headrace.kernel.data import Data
 from headrace.kernel.dictionary import Dictionary
@@ -56,6 +56,7 @@ class Paths:
 
     def solutions(self, pattern: PathPattern) -> Solutions:
         """The solutions of a path pattern."""
+        self._budget.meter.check("a path")
         subject, path, object_ = pattern.subject, pattern.path, pattern.object
         if isinstance(subject, TriplePattern) or isinstance(object_, TriplePattern):
             return self._between_quoted(pattern)
@@ -140,7 +141,7 @@ class Paths:
         steps = self.solutions(PathPattern(_START, path.path, _END))
         if stands and self._data.keyed:
             steps = steps.expanded(self._instants)
-        pairs = complete(steps.frame, (_FROM, _TO)).unique()
+        pairs = first_rows(complete(steps.frame, (_FROM, _TO)), None, "a path of any length")
         if not isinstance(path, ZeroOrOne):
             pairs = self._repeated(pairs, subject, object_)
         if stands:
@@ -166,6 +167,7 @@ class Paths:
             known = reached
             for part in _parts(frontier.rename({_TO: _VIA}), degrees):
                 self._budget.check(known.height, "a path of any length")
+                check_hashing(known.height, "a path of any length")
                 pairs = (
                     part.join(onward, on=[INSTANT, _VIA], how="inner")
                     .select(INSTANT, _FROM, _TO)

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from headrace.algebra.expressions import Variable
-from headrace.kernel.budget import Budget
+from headrace.kernel.budget import Budget, first_rows
 from headrace.kernel.columns import CHANCE, INSTANT, STAMP, column
 from headrace.planning.limits import Limit
 
@@ -92,7 +92,8 @@ class Solutions:
 
     def once(self) -> Solutions:
         """Each solution of an instant once."""
-        return self.with_frame(self.frame.unique([INSTANT, *self.names]))
+        key = [INSTANT, *self.names]
+        return self.with_frame(first_rows(self.frame, key, "solutions without repeats"))
 
     def filtered(self, kept: pl.Series) -> Solutions:
         """The solutions for which a condition holds; one that is an error does not."""

@@ -60,6 +60,7 @@ class Plan:
             (:mod:`headrace.planning.sharing`).
         schema: what tells the schema that it reads its data under from others; none if empty.
         filled: the template that the rewritten pattern was made of.
+        registration_id: what tells its registration from others under the same name; none if empty.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Plan:
     members: tuple[str, ...] = ()
     schema: str = ""
     filled: Filled | None = field(default=None, compare=False, repr=False)
+    registration_id: str = field(default="", compare=False)
 
     @property
     def pattern(self) -> Operator:
@@ -154,7 +156,8 @@ class Plan:
         under = (self.schema,) if self.schema else ()
         consumed = (str(semantics.consumption),) if semantics.consumes else ()
         kept = ("keeps-default",) if self.query.dataset.keeps_default else ()
-        shown = (self.name, same, self.windows, self.delays, *under, *consumed, *kept)
+        own = (("registered", self.registration_id),) if self.registration_id else ()
+        shown = (self.name, same, self.windows, self.delays, *under, *consumed, *kept, *own)
         return sha256(repr(shown).encode()).hexdigest()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headrace.algebra.operators import Filter, Operator, Service
 from headrace.algebra.walk import inputs, with_inputs
+from headrace.metering import current
 from headrace.rewrite.conditions import is_fixed
 from headrace.rewrite.knowledge import Known
 from headrace.rewrite.late import can_wait
@@ -68,6 +69,7 @@ def whole(function: Rewrite, *, on: bool = True) -> Rule:
 
 def _transformed(operator: Operator, function: Rewrite, known: Known) -> Operator:
     """A pattern in which a rule was applied to every operator, inputs first."""
+    current().step("the plan of the query")
     if isinstance(operator, Service):
         return operator
     inside = known.inside(operator)

@@ -128,8 +128,7 @@ BOTH: Final = len((Origin.STATIC, Origin.STREAM))
 
 def by_source(patterns: Patterns, sources: Sources) -> dict[Origin, Patterns]:
     """Patterns apart by where their statements are expected, in their order."""
-    found: dict[Origin, Patterns] = {}
+    found: dict[Origin, list[TriplePattern | PathPattern]] = {}
     for pattern in patterns:
-        origin = sources.expected(pattern)
-        found[origin] = (*found.get(origin, ()), pattern)
-    return found
+        found.setdefault(sources.expected(pattern), []).append(pattern)
+    return {origin: tuple(each) for origin, each in found.items()}

@@ -63,6 +63,7 @@ class QueryEntry:
         registered: when, in milliseconds since the epoch.
         paused: whether it is not evaluated now.
         demo: the demo that it is a part of.
+        registration_id: made anew whenever it is registered or resumed, so that it begins anew.
     """
 
     name: str
@@ -72,6 +73,11 @@ class QueryEntry:
     registered: int = 0
     paused: bool = False
     demo: str | None = None
+    registration_id: str = ""
+
+    def renewed(self) -> QueryEntry:
+        """Return the same query with an identity that no other registration has."""
+        return replace(self, registration_id=secrets.token_hex(8))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -26,6 +26,7 @@ from headrace.pipeline.parts import Allowed
 from headrace.pipeline.pieces import SourceLog
 from headrace.pipeline.results import Told
 from headrace.pipeline.streams import LOG, Declared, Sources
+from headrace.planning.plan import Plan
 from headrace.serve.alerted import Alerted
 from headrace.serve.arriving import rule_of
 from headrace.serve.catalogue import QueryEntry
@@ -104,6 +105,7 @@ class Deployed:
         self.parsed: dict[str, Parsed] = {}
         self.broken: dict[str, str] = {}
         self.readers: Mapping[str, list[str]] = {}
+        self.digests: Mapping[str, str] = {}
         self.ready = threading.Event()
         self.engine = self._engine()
         self._thread = threading.Thread(target=self._run, name="deployment", daemon=True)
@@ -166,14 +168,21 @@ class Deployed:
             runner.stop()
         return done
 
-    def register(self, entry: QueryEntry) -> None:
+    def register(self, entry: QueryEntry, parsed: Parsed | None = None) -> None:
         """Let a query run from the next batch on; in the thread, or before it starts.
+
+        Args:
+            entry: the query.
+            parsed: its text, if it has been parsed.
 
         Raises:
             HeadraceError: it cannot be run, and nothing has changed.
         """
-        parsed = self.parse(entry.text, entry.dialect, entry.settings)
-        query = self.engine.register_parsed(parsed, entry.name, entry.settings)
+        if parsed is None:
+            parsed = self.parse(entry.text, entry.dialect, entry.settings)
+        query = self.engine.register_parsed(
+            parsed, entry.name, entry.settings, entry.registration_id
+        )
         try:
             self.engine.plans()
         except HeadraceError:
@@ -182,7 +191,7 @@ class Deployed:
         self.broken.pop(entry.name, None)
         self.parsed[entry.name] = parsed
         self.spoken[entry.name] = Spoken(parsed.query.form, str(parsed.query.semantics.emit))
-        self._note_readers()
+        self._note_plans(self.engine.plans())
 
     def check_removable(self, name: str) -> None:
         """Check that a query can be unregistered, and change nothing.
@@ -203,15 +212,16 @@ class Deployed:
             self.engine.remove(name)
         self.spoken.pop(name, None)
         self.alerted.forget(name)
-        self._note_readers()
+        self._note_plans(self.engine.plans())
 
-    def _note_readers(self) -> None:
-        """Say who reads which stream, for other threads."""
+    def _note_plans(self, plans: Sequence[Plan]) -> None:
+        """Store who reads which stream, and the digests of plans, for other threads."""
         readers: dict[str, list[str]] = {}
-        for plan in self.engine.plans():
+        for plan in plans:
             for stream in plan.streams:
                 readers.setdefault(stream.value, []).append(plan.name)
         self.readers = readers
+        self.digests = {plan.name: plan.digest for plan in plans}
 
     def parse(self, text: str, dialect: str | None, settings: Mapping[str, str]) -> Parsed:
         """A query with the settings of the server and its own."""
@@ -296,6 +306,7 @@ class Deployed:
         assert self.retained is not None, "it has been started"
         engine, deployment = self.engine, self._deployment
         plans = engine.plans()
+        self._note_plans(plans)
         setup = setup_of(
             deployment,
             plans,

@@ -14,9 +14,10 @@ from typing import Any, Final, TypeVar
 from headrace.algebra.query import Ask, Registered
 from headrace.arrival_times import SteadyClock, duration_text
 from headrace.diagnosis import Note, NoteReporter
+from headrace.dialects import Parsed
 from headrace.errors import HeadraceError, MachineError, SettingError, counted
-from headrace.metering import MEMORY, megabytes
-from headrace.pipeline.manifest import StreamState
+from headrace.metering import MEMORY, megabytes, metered
+from headrace.pipeline.manifest import QueryState, StreamState
 from headrace.rdf.terms import Iri, Quad
 from headrace.serve.asking import Asking
 from headrace.serve.catalogue import ARRIVAL, QueryEntry, StreamEntry
@@ -334,8 +335,12 @@ class Hub:
         if shortage is not None:
             raise busy(shortage, 10)
 
-    async def register(self, entry: QueryEntry) -> QueryEntry:
+    async def register(self, entry: QueryEntry, parsed: Parsed | None = None) -> QueryEntry:
         """Register a query, from the next batch on.
+
+        Args:
+            entry: the query.
+            parsed: its text, if it has been parsed: that takes no time of the deployment then.
 
         Raises:
             Problem: 409 if the name is taken, 422 if it cannot be run, 429 if there are too many.
@@ -347,12 +352,14 @@ class Hub:
             if len(self.catalogue.queries) >= self.limits.queries:
                 raise busy(f"there are {self.limits.queries:,} queries already", 60, 429)
 
-            await self._changed(lambda: self._register(entry))
-            return entry
+            registered = entry.renewed()
+            await self._changed(lambda: self._register(registered, parsed))
+            return registered
 
-    def _register(self, entry: QueryEntry) -> None:
+    def _register(self, entry: QueryEntry, parsed: Parsed | None = None) -> None:
         """Register a query and save it; if it cannot be saved, it is not registered."""
-        self.deployed.register(entry)
+        with metered(self.limits.meter()):
+            self.deployed.register(entry, parsed)
         try:
             self.catalogue.put_query(entry)
         except HeadraceError:
@@ -412,14 +419,14 @@ class Hub:
             if not entry.paused:
                 self._check_not_stopped(name)
                 return entry
-            resumed = replace(entry, paused=False)
+            resumed = replace(entry, paused=False).renewed()
 
             await self._changed(lambda: self._register(resumed))
             self.following.end(name, "paused")
             return resumed
 
     def _check_not_stopped(self, name: str) -> None:
-        """Check that a query has not stopped with an error, which resuming would not mend.
+        """Check that a query has not stopped with an error.
 
         Raises:
             Problem: 409, with the error.
@@ -427,7 +434,7 @@ class Hub:
         failure = self.failure(name)
         if failure is not None:
             problem = f"query '{name}' has stopped: {failure}"
-            raise Problem(409, f"{problem}; delete it, and register it as it should be")
+            raise Problem(409, f"{problem}; pause it first to begin anew, or register it corrected")
 
     async def _changed(self, command: Callable[[], None], status: int = 422) -> None:
         try:
@@ -463,9 +470,16 @@ class Hub:
         notes = self.deployed.figures.notes
         return [note.as_json() for note in notes if note.query is None and note.stream == iri]
 
+    def query_state(self, name: str) -> QueryState | None:
+        """Return how far a query has come; none before its first batch."""
+        state = self.deployed.figures.manifest.queries.get(name)
+        # The state of another query that had the same name stays until the next batch.
+        is_own = state is not None and state.digest == self.deployed.digests.get(name)
+        return state if is_own else None
+
     def failure(self, name: str) -> str | None:
         """Why a query has stopped, if it has."""
-        state = self.deployed.figures.manifest.queries.get(name)
+        state = self.query_state(name)
         return self.deployed.broken.get(name) or (None if state is None else state.failure)
 
     # -- static graphs -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headrace.arrival_times import CLOCK_SECONDS
-from headrace.metering import BATCH_SECONDS, machine_bytes
+from headrace.metering import BATCH_SECONDS, EvaluationLimits, Meter, machine_bytes
 
 _KILO: Final = 1_000
 _MEGA: Final = 1_000_000
@@ -85,6 +85,10 @@ class Limits:
     def memory_bytes(self) -> int:
         """The bytes of memory, also where they follow from those of the machine."""
         return machine_bytes() // 2 if self.memory is None else self.memory
+
+    def meter(self) -> Meter:
+        """Return a meter of an evaluation, or of the planning of a query, that begins now."""
+        return Meter(EvaluationLimits(self.rows, self.bytes, self.seconds))
 
 
 DEFAULT: Final = Limits()

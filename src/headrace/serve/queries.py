@@ -17,6 +17,7 @@ from headrace.dialects import DIALECTS, Parsed
 from headrace.errors import HeadraceError, QueryError, nearest
 from headrace.explaining import Over, explained
 from headrace.graphs.drawing import GraphKind
+from headrace.metering import metered
 from headrace.options import calls_in_vain, check_planned
 from headrace.planning.explain import Run
 from headrace.rewrite.optimise import check_names
@@ -122,7 +123,7 @@ async def register(request: Request) -> Response:
     _check_runs(hub, parsed)
     name = _name(hub, query, parsed)
     entry = QueryEntry(name, query.text, parsed.dialect, dict(query.settings), hub.now)
-    await hub.register(entry)
+    await hub.register(entry, parsed)
     view = query_view(hub, entry, base_of(request))
     unsupported = [
         Note(_UNSUPPORTED_AXIOM, Severity.WARNING, text, query=name).as_json()
@@ -248,8 +249,13 @@ def _asked(request: Request) -> tuple[str, str | None]:
 def _explained(
     hub: Hub, parsed: Parsed, form: str, graph: str | None, run: Run | None = None
 ) -> str:
+    with metered(hub.limits.meter()):
+        return _explain(hub, parsed, form, graph, run)
+
+
+def _explain(hub: Hub, parsed: Parsed, form: str, graph: str | None, run: Run | None) -> str:
     if form == "json" and graph is not None:
-        plan = json.loads(_explained(hub, parsed, form, None, run))
+        plan = json.loads(_explain(hub, parsed, form, None, run))
         known = known_predicates(hub)
         drawn = operators_as_json(parsed.query, GraphKind(graph), run, known)
         return json.dumps({**plan, "graph": drawn}) + "\n"
@@ -296,7 +302,8 @@ def _checked(hub: Hub, query: Sent) -> dict[str, Any]:
     }
     try:
         parsed = parsed_of(hub, query)
-        check_planned(parsed)
+        with metered(hub.limits.meter()):
+            check_planned(parsed)
     except QueryError as error:
         return said | {"errors": [position_of(error)]}
     except HeadraceError as error:

@@ -129,7 +129,7 @@ def query_view(hub: Hub, entry: QueryEntry, base: str) -> dict[str, Any]:
     """Describe a registered query."""
     parsed = hub.deployed.parsed.get(entry.name)
     figures = hub.deployed.figures
-    state = figures.manifest.queries.get(entry.name)
+    state = hub.query_state(entry.name)
     ends = hub.retained.ends(entry.name)
     state_name, error = state_of(hub, entry)
     return {
