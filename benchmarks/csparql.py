@@ -28,6 +28,7 @@ import polars as pl
 from _aggregates import PARTITIONS, Pushed, measured
 
 from headrace.dialects import parse
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import (
     ARRIVALS,
     GRAPH,
@@ -44,7 +45,7 @@ from headrace.kernel.columns import (
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.pipeline.choosing import wanted
 from headrace.planning.plan import Plan, make_plan
 from headrace.planning.wanted import wanted_shapes

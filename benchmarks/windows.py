@@ -34,6 +34,7 @@ from _yabench import BODY, HEAD, PREFIX, STREAM, Observation, continuous, genera
 
 from headrace.dialects import parse
 from headrace.engine import Engine
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import ARRIVALS, HIGH, INSTANT, POSITION, QUADS, TIME
 from headrace.kernel.data import Quads
@@ -41,7 +42,7 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.reports import Report
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.planning.plan import make_plan
 from headrace.rdf.canonical import read_term
 from headrace.rdf.columns import read_timed_columns

@@ -10,7 +10,7 @@ import pytest
 
 from headrace import Engine, Store
 from headrace.errors import LimitError, TooLargeError
-from headrace.kernel import step
+from headrace.kernel import largest
 from headrace.metering import MEMORY, EvaluationLimits, MemoryGauge, Meter, current, metered
 from headrace.rdf.terms import Iri, Quad
 from headrace.results.formats import ResultFormat
@@ -155,7 +155,7 @@ def test_the_query_with_the_largest_windows_is_stopped(monkeypatch: pytest.Monke
     stream.push(statements, at=500)
     other.push("<x:a> <x:p> <x:o> .", at=500)
     used = [100 * MB]
-    monkeypatch.setattr(step, "_LARGE", 1_000)
+    monkeypatch.setattr(largest, "_LARGE", 1_000)
     monkeypatch.setattr(MEMORY, "limit", 1_000 * MB)
     monkeypatch.setattr(MEMORY, "_measure", lambda: used[0])
     for at in (1_500, 2_500, 3_500):

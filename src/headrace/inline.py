@@ -17,6 +17,7 @@ from headrace.diagnosis import QueryFacts, StreamFacts
 from headrace.diagnosis.demands import Needs
 from headrace.errors import DataError
 from headrace.kernel.alerts import Alerts
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.arriving import Gate, with_quoted
 from headrace.kernel.columns import (
     ARRIVALS,
@@ -33,7 +34,7 @@ from headrace.kernel.idleness import Part, advance_idle_parts
 from headrace.kernel.overload import Paces
 from headrace.kernel.progress import Progress
 from headrace.kernel.standing import Standing
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.kernel.step_results import Placed, Results
 from headrace.kernel.stream_counters import Counters, counters_of
 from headrace.pipeline.deployment_diagnosis import query_facts

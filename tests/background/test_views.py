@@ -15,9 +15,10 @@ from headrace import Engine, Evaluation
 from headrace.background.config import ServiceConfig
 from headrace.errors import QueryError, SettingError
 from headrace.kernel.alerts import Alert
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.memory import QueryMemory, memory_of, recall
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.pipeline.manifest import NOTHING
 from headrace.pipeline.memories import read_memory, write_memory
 from headrace.pipeline.metrics import Figures, exposition, measures

@@ -11,12 +11,13 @@ from headrace.algebra.operators import Annotate, Annotation, Bgp, Distinct, Oper
 from headrace.algebra.query import Query, Select
 from headrace.algebra.reporting import Semantics
 from headrace.algebra.windows import TimeWindow, WindowDeclaration
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, TERMS, TEXT
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around
 from headrace.kernel.evaluations import evaluations
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.kernel.step_results import Results
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id

@@ -16,6 +16,7 @@ from headrace.algebra.reporting import SECOND, Every, Keep, OnArrival, OnChange,
 from headrace.dialects import parse
 from headrace.dialects.settings import applied
 from headrace.errors import SettingError
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ARRIVALS
 from headrace.kernel.data import NO_QUADS
 from headrace.kernel.dictionary import Dictionary
@@ -25,7 +26,7 @@ from headrace.kernel.grid import Times
 from headrace.kernel.memory import memory_of, recall
 from headrace.kernel.overload import MOST, Pace, Paces, warning
 from headrace.kernel.reports import Report
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.planning.plan import Plan, make_plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, canonical

@@ -12,11 +12,11 @@ from headrace.algebra.expressions import Aggregate, TriplePattern, Variable
 from headrace.algebra.operators import Annotate, Annotation, Bgp, Distinct, Group, Project
 from headrace.algebra.query import Select
 from headrace.errors import DataError
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ARRIVALS, ID, TERMS, TEXT
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluations import evaluations
 from headrace.kernel.log import Elements
-from headrace.kernel.step import Arrivals
 from headrace.planning.plan import make_plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, Literal

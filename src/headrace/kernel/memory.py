@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ID, STATEMENT, TERMS
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.entailed import stated, with_entailed
@@ -15,7 +16,7 @@ from headrace.kernel.group import Group, by_member
 from headrace.kernel.members import MEMBER
 from headrace.kernel.overload import Pace
 from headrace.kernel.progress import Progress
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.rdf.terms import Iri
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from headrace.functions.value_failures import ValueFailure
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ID, INSTANT, STATEMENT, TERMS
 from headrace.kernel.contents import Held
 from headrace.kernel.dictionary import Dictionary
@@ -19,7 +20,6 @@ from headrace.kernel.log import StreamLog
 from headrace.kernel.progress import Progress
 from headrace.kernel.scan import Share
 from headrace.kernel.schedule import Schedule
-from headrace.kernel.step import Arrivals
 from headrace.planning.partitioning import Partitioning, part_of, streams_of
 from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from headrace.algebra.walk import constants
-from headrace.errors import LimitError
 from headrace.functions.value_failures import ValueFailure
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ARRIVALS, ID, POSITION, STATEMENT
 from headrace.kernel.derived import Unread, arrivals_of, stop_floods
 from headrace.kernel.element_release import Reached
 from headrace.kernel.entailed import with_entailed
 from headrace.kernel.evaluation import Around
 from headrace.kernel.fair_share import FairShare, connected_units
-from headrace.kernel.gathering import gathered, singles, taken_apart, without
+from headrace.kernel.gathering import gathered, taken_apart, without
 from headrace.kernel.grid import FOREVER, NEVER, Times
 from headrace.kernel.group import Group
+from headrace.kernel.largest import stop_largest
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.overload import Turn
 from headrace.kernel.ranks import StepOrder
@@ -39,28 +39,9 @@ from headrace.rdf.terms import Iri
 
 _FORGET_FROM = 100_000
 """So many terms may be known before the first look at which of them are still needed."""
-_LARGE = 100_000
-"""Windows of fewer statements are not what uses up the memory."""
 _MOST_STEPS = 1_000
 _FEW_TERMS = 2_000
-"""More terms than these are looked at after so many steps, so that a slow stream needs no more
-memory after days than after minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """What has come in on a stream.
-
-    Attributes:
-        statements: in the order in which they came; positions count from 0 over the whole batch.
-        high: how far the stream has come; heartbeats count too.
-        elements: all elements, where some of their statements were dropped because no query can
-            ask for them; they still count for time, for instants and in count windows.
-    """
-
-    statements: pl.DataFrame = field(default_factory=ARRIVALS.to_frame)
-    high: int | None = None
-    elements: Elements | None = None
+"""More terms than these are looked at after so many steps, so that slow streams need no more."""
 
 
 class Kernel:
@@ -330,23 +311,14 @@ class Kernel:
             The names of the queries that were stopped, with the reason.
         """
         excess = MEMORY.excess()
-        at_work = [query for query in self.queries if query.failure is None]
-        if excess is None or not at_work:
+        if excess is None:
             return {}
-        sizes = {query.name: self._held_statements(query) for query in at_work}
-        largest = max(at_work, key=lambda query: sizes[query.name])
-        if sizes[largest.name] < _LARGE:  # it is not windows that take it up
-            return {}
-        problem = (
-            f"{excess}, and no query has larger windows: {sizes[largest.name]:,} statements; "
-            "make them narrower"
-        )
-        self.queries.remove(largest)
-        parts = singles(largest) if isinstance(largest, Group) else [largest]
-        for part in parts:
-            part.failure = str(LimitError("memory", problem))
-        self.queries = self._order.sorted([*self.queries, *parts])
-        return {part.name: part.failure for part in parts if part.failure is not None}
+        failed = {}
+        for query, parts in stop_largest(self.queries, self._held_statements, excess).items():
+            others = (each for each in self.queries if each is not query)
+            self.queries = self._order.sorted([*others, *parts])
+            failed = {part.name: part.failure for part in parts if part.failure is not None}
+        return failed
 
     def _held_statements(self, query: Standing) -> int:
         """Count the statements that the windows of a query may still need."""

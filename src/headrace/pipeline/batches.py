@@ -13,6 +13,7 @@ import polars as pl
 from headrace.diagnosis import Note, value_notes
 from headrace.errors import MachineError, SettingError
 from headrace.functions.value_failures import FailuresByQuery
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.evaluation import Around
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import StreamLog
@@ -20,9 +21,9 @@ from headrace.kernel.memory import Memory, QueryMemory, memory_of, recall
 from headrace.kernel.remote import Contracted
 from headrace.kernel.reports import Report, SlicedReports
 from headrace.kernel.routes import changes_of
-from headrace.kernel.step import Arrivals, Kernel
+from headrace.kernel.step import Kernel
 from headrace.kernel.step_results import Results
-from headrace.pipeline.changes import changes
+from headrace.pipeline.changes import changes, check_known, known_reports
 from headrace.pipeline.decode import load, remade
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.deployment_diagnosis import DeploymentDiagnosis, notes_by_query
@@ -61,7 +62,6 @@ from headrace.pipeline.state_updates import count_late, update_query_states
 from headrace.pipeline.tables import damaged, unusable
 from headrace.pipeline.timing import Stopwatch
 from headrace.pipeline.together import Parts
-from headrace.planning.plan import Plan
 from headrace.rdf.terms import Iri
 from headrace.sinks.base import NoteSink, Sink
 
@@ -139,8 +139,8 @@ class Batches:
         # Before sinks are cut: what cannot be read cannot be told again.
         told = Told() if settled is not None else self._told(last)
         if self._forgets:
-            told = replace(told, reports=_known_reports(told, last, self.setup.plans))
-        _check_known(told, last, self.setup.plans)
+            told = replace(told, reports=known_reports(told, last, self.setup.plans))
+        check_known(told, last, self.setup.plans)
         for name, sink in self._marked():
             sink.recover((last.marks if settled is None else settled).get(name))
         if settled is not None:
@@ -584,22 +584,3 @@ class Batches:
         )
         self._tell(manifest, own)
         reach("published")
-
-
-def _known_reports(told: Told, last: Manifest, plans: Sequence[Plan]) -> list[Report]:
-    """Keep the reports of queries that are still as they were."""
-    digests = {plan.name: plan.digest for plan in plans}
-    known = {name for name, each in last.queries.items() if digests.get(name) == each.digest}
-    return [each for each in told.reports if each.query in known]
-
-
-def _check_known(told: Told, last: Manifest, plans: Sequence[Plan]) -> None:
-    """Refuse to publish what queries have to tell that are not known any more."""
-    digests = {plan.name: plan.digest for plan in plans}
-    for report in told.reports:
-        if digests.get(report.query) != last.queries[report.query].digest:
-            raise SettingError(
-                f"the last run did not end well, and may not have told all that query "
-                f"'{report.query}' had found, which has changed or is gone; run it as it was once "
-                "more, stop it with Ctrl-C, and change it then"
-            )

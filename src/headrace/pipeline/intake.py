@@ -13,11 +13,11 @@ import polars as pl
 
 from headrace.diagnosis.probes import Tally
 from headrace.errors import DataError
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import GRAPH, ID, OBJECT, PREDICATE, STATEMENT, SUBJECT, TEXT, TIME
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
-from headrace.kernel.step import Arrivals
 from headrace.kernel.stream_counters import Counters, counters_of
 from headrace.pipeline.manifest import StreamState
 from headrace.pipeline.panes import ENTAILED, MESSAGE, PLACE, SIZE, Columns, Pane, arrivals

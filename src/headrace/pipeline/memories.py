@@ -12,11 +12,11 @@ from uuid import uuid4
 import polars as pl
 import pyarrow as pa
 
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.columns import ARRIVALS, HIGH, ID, POSITION, STATEMENT, TERMS, TIME
 from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.memory import DerivedMemory, GroupMemory, Memory, QueryMemory
-from headrace.kernel.step import Arrivals
 from headrace.pipeline.panes import SIZE
 from headrace.pipeline.tables import frame_of, read_tables, write_tables
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from headrace.diagnosis.probes import Tally
 from headrace.errors import MachineError
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.arriving import Gate
 from headrace.kernel.columns import ARRIVALS, HIGH, POSITION, STATEMENT, TERMS, TIME
 from headrace.kernel.grid import NEVER
 from headrace.kernel.log import Elements
-from headrace.kernel.step import Arrivals
 from headrace.kernel.values import VALUES
 from headrace.pipeline.pieces import Piece
 from headrace.pipeline.tables import frame_of, read_tables, with_schema, write_tables

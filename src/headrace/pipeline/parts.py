@@ -17,6 +17,7 @@ import polars as pl
 
 from headrace.functions.table import Functions
 from headrace.functions.value_failures import Cause, ValueFailure
+from headrace.kernel.arrivals import Arrivals
 from headrace.kernel.budget import Budget
 from headrace.kernel.columns import ID
 from headrace.kernel.data import NO_QUADS, Quads
@@ -24,7 +25,6 @@ from headrace.kernel.dictionary import Dictionary
 from headrace.kernel.evaluation import Around, Outcome
 from headrace.kernel.parts import Due, PartFound, found_by_part, owned, used_ids
 from headrace.kernel.scan import Share
-from headrace.kernel.step import Arrivals
 from headrace.metering import EvaluationLimits, Meter, metered
 from headrace.pipeline.decode import Decoding, load
 from headrace.pipeline.faults import reach
