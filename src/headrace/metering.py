@@ -215,6 +215,14 @@ class Meter:
         if self._memory.limit is not None:
             self._check_memory(now, what, size)
 
+    @property
+    def seconds_left(self) -> float:
+        """How long the evaluation may still take; infinite without a limit."""
+        seconds = self._limits.seconds
+        if seconds is None:
+            return float("inf")
+        return max(seconds - (self._clock() - self._began), 0.0)
+
     def has_room(self, size: int) -> bool:
         """Test whether the memory of the process has room for so many bytes."""
         allowed = self._memory.allowed
@@ -274,8 +282,7 @@ class Meter:
         """
         seconds = self._limits.seconds
         if seconds is not None:
-            left = max(seconds - (self._clock() - self._began), 0.0)
-            seconds = left / _SHARE_OF_SEVERAL
+            seconds = self.seconds_left / _SHARE_OF_SEVERAL
         limits = EvaluationLimits(self._limits.rows, self._limits.bytes, seconds)
         return Meter(limits, self._clock, self._memory)
 

@@ -8,12 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
 
 from headrace.serve.limits import Limits
+from headrace.serve.sparql_messages import Refusal
+from headrace.serve.worker_pool import Worker, WorkerPool
 from tests.hostile import HOSTILE, circle
 from tests.memory import MB, Peak, peak_of
 from tests.serve.clients import Process, evaluations, limited_process, register, served, until
@@ -259,3 +262,26 @@ def test_new_queries_are_refused_where_the_memory_is_used_up(
         until(lambda: client.get("/readyz").status_code == 200)
         register(client, COUNT)
         monkeypatch.setattr(GAUGE, "limit", None)
+
+
+class _Large(Worker):
+    """A worker that uses much, without a process."""
+
+    memory = 700
+    ended: Refusal | None = None
+
+    def end(self, verdict: Refusal | None = None) -> None:
+        self.ended = verdict
+
+
+@pytest.mark.parametrize(("own", "limit"), [(500, "sparql_memory"), (1_000, "memory")])
+def test_who_is_ended_for_want_of_memory_is_told_which_limit(own: int, limit: str) -> None:
+    settings = SimpleNamespace(memory=own)
+    pool = WorkerPool(settings, 1, lambda: 600)  # type: ignore[arg-type]
+    worker = _Large(None)  # type: ignore[arg-type]
+    pool._busy.add(worker)
+    if limit == "sparql_memory":
+        pool.memory = lambda: 10_000
+    pool._check_memory()
+    assert worker.ended is not None
+    assert f"(limit '{limit}')" in worker.ended.detail

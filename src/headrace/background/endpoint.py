@@ -32,6 +32,7 @@ from headrace.background.responses import (
 from headrace.background.transport import Deadline, guarded_client
 from headrace.background.urls import Url, UrlError, normal
 from headrace.errors import DataError
+from headrace.metering import current
 from headrace.rdf.scopes import UNSCOPED, Scope
 from headrace.rdf.terms import Iri
 from headrace.results.checks import TooManyRowsError
@@ -206,6 +207,7 @@ class EndpointClient:
 
     def _start(self, within: float | None) -> None:
         seconds = self._config.total if within is None else min(within, self._config.total)
+        seconds = min(seconds, current().seconds_left)
         self._deadline.ends = self._deadline.clock() + seconds
 
     def _asked(self, url: Url, text: str, scope: Scope, retries: int) -> Table:
@@ -232,6 +234,7 @@ class EndpointClient:
                 pause = max(error.wait, self._pause(url, text, attempt))
                 left = self._deadline.ends - self._deadline.clock()
                 if attempt > retries or pause >= left:
+                    current().check(f"SERVICE <{url}>")
                     raise self._given_up(url, error, attempt) from None
                 self._sleep(pause)
             except ServiceError as error:

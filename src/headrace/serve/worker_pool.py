@@ -382,10 +382,10 @@ class WorkerPool:
         for worker, size in used.items():
             if size - worker.base > most:
                 worker.end(_too_much(size - worker.base, self.settings.memory))
-        allowed = self.memory()
-        if used and self.used > allowed:
+        allowed, together = self.memory(), self.used
+        if used and together > allowed:
             largest = max(used, key=lambda each: used[each])
-            largest.end(_too_much(used[largest], allowed))
+            largest.end(_too_much_together(together, used[largest], allowed))
 
     def stop(self) -> None:
         """End what is being evaluated, and begin nothing more."""
@@ -411,5 +411,15 @@ def _too_much(used: int, allowed: int) -> Refusal:
         _UNFIT,
         f"the query used {megabytes(used)} of memory and may use {megabytes(allowed)}; its process "
         "was ended (limit 'sparql_memory')",
+        "cannot be run",
+    )
+
+
+def _too_much_together(together: int, used: int, allowed: int) -> Refusal:
+    return Refusal(
+        _UNFIT,
+        f"the processes for /sparql used {megabytes(together)} of memory and may use "
+        f"{megabytes(allowed)}, half of that of the server; the one of this query, with "
+        f"{megabytes(used)} the largest, was ended (limit 'memory')",
         "cannot be run",
     )
