@@ -50,7 +50,7 @@ bench: $(STAMP)
 	@set -e; for name in parse decode kernel windows throughput; do $(BIN)/headrace bench $$name; done
 
 long: $(STAMP)
-	HEADRACE_LONG=1 $(BIN)/python -m pytest -m long
+	HEADRACE_LONG=1 $(BIN)/python -m pytest -m long --numprocesses 2 --dist loadgroup
 
 # So many runs of every random test, with the same seed; RUN=INDEX repeats one random group.
 RUNS ?= 5000

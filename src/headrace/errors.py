@@ -17,13 +17,14 @@ HeadraceError
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from errno import EDQUOT, EFBIG, EISDIR, ENOSPC
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,6 +122,19 @@ class LimitError(HeadraceError):
     def __reduce__(self) -> tuple[type[LimitError], tuple[str, str]]:
         """Make the same error in another process."""
         return LimitError, (self.limit, self.problem)
+
+
+_LIMIT: Final = re.compile(r"\(limit '(\w+)'\)$")
+
+
+def with_limit_option(text: str) -> str:
+    """Add to the error of an exceeded limit how a command raises it; other errors stay the same.
+
+    >>> with_limit_option("there are 16 rows (limit 'rows')")
+    "there are 16 rows (limit 'rows'); --limit rows=VALUE raises it"
+    """
+    found = _LIMIT.search(text)
+    return text if found is None else f"{text}; --limit {found[1]}=VALUE raises it"
 
 
 class QueryError(HeadraceError):

@@ -13,6 +13,7 @@ from headrace.errors import (
     QueryError,
     SettingError,
     UnwritableError,
+    with_limit_option,
 )
 
 WRONG_QUERY = 2
@@ -50,7 +51,7 @@ class failing:  # noqa: N801 - reads as `with failing():`
 def fail(error: HeadraceError) -> NoReturn:
     """Print an error and stop."""
     again = _AGAIN if isinstance(error, UnwritableError) else ""
-    typer.echo(f"{label(error)}: {error}{again}", err=True)
+    typer.echo(f"{label(error)}: {with_limit_option(str(error))}{again}", err=True)
     wrong = isinstance(error, QueryError | SettingError)
     raise typer.Exit(WRONG_QUERY if wrong else FAILED_RUN)
 

@@ -20,7 +20,13 @@ from headrace.deploying import setup_of
 from headrace.diagnosis import Code, Note, NoteReporter
 from headrace.dialects import Parsed
 from headrace.engine import Engine
-from headrace.errors import HeadraceError, InternalError, SettingError, counted
+from headrace.errors import (
+    HeadraceError,
+    InternalError,
+    SettingError,
+    counted,
+    with_limit_option,
+)
 from headrace.kernel.alerts import Alerts
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
@@ -502,7 +508,7 @@ def conclusion(outcome: Outcome, job: Job, *, quiet: bool = False) -> Iterator[s
         label, where = "and" if reasons else "rejected:", "; --rejected FILE has them all"
         yield f"{label} {more:,} more{'' if job.rejected else where}"
     for name, reason in outcome.stopped.items():
-        yield f"query '{name}' stopped: {reason}"
+        yield f"query '{name}' stopped: {with_limit_option(reason)}"
     for note in outcome.notes:
         if note.is_error or not quiet:
             yield f"{'error' if note.is_error else 'note'}: {note.text}"

@@ -15,7 +15,13 @@ from headrace.algebra.query import Ask, Registered
 from headrace.arrival_times import SteadyClock, duration_text
 from headrace.diagnosis import Note, NoteReporter
 from headrace.dialects import Parsed
-from headrace.errors import HeadraceError, MachineError, SettingError, counted
+from headrace.errors import (
+    HeadraceError,
+    MachineError,
+    SettingError,
+    counted,
+    with_limit_option,
+)
 from headrace.metering import MEMORY, megabytes, metered
 from headrace.pipeline.manifest import QueryState, StreamState
 from headrace.rdf.terms import Iri, Quad
@@ -480,7 +486,9 @@ class Hub:
     def failure(self, name: str) -> str | None:
         """Why a query has stopped, if it has."""
         state = self.query_state(name)
-        return self.deployed.broken.get(name) or (None if state is None else state.failure)
+        failure = None if state is None else state.failure
+        broken = self.deployed.broken.get(name)
+        return broken or (None if failure is None else with_limit_option(failure))
 
     # -- static graphs -------------------------------------------------------------------------
 

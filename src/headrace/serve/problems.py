@@ -22,6 +22,7 @@ from headrace.errors import (
     Span,
     TooLargeError,
     UnwritableError,
+    with_limit_option,
 )
 from headrace.ingest.log import LogFull
 from headrace.metering import SECONDS
@@ -105,7 +106,7 @@ def problem_of(error: HeadraceError) -> Problem:
         case LogFull():
             return busy("the log of the stream is full; its elements are being read", 1, 429)
         case LimitError():
-            return Problem(504 if error.limit == SECONDS else 422, str(error))
+            return Problem(504 if error.limit == SECONDS else 422, with_limit_option(str(error)))
         case RefusedError():
             return Problem(403, str(error))
         case ServiceError():
