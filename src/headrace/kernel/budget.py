@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
@@ -104,7 +104,9 @@ def check_hashing(rows: int, what: str, columns: int = 2) -> None:
         current().check(what, rows * (_HASHED_ID if columns == 1 else _HASHED_ROW))
 
 
-def first_rows(frame: pl.DataFrame, names: Sequence[str] | None, what: str) -> pl.DataFrame:
+def first_rows(
+    frame: pl.DataFrame, names: Sequence[str] | None, what: str, *, in_order: bool = True
+) -> pl.DataFrame:
     """Keep the first of the rows that agree on some columns.
 
     Where the memory has no room to hash all rows at once, they are hashed in chunks: few of them
@@ -114,13 +116,15 @@ def first_rows(frame: pl.DataFrame, names: Sequence[str] | None, what: str) -> p
         frame: the rows.
         names: the columns; all of them if none.
         what: what is done, for the error.
+        in_order: whether their order stays; without, any of the rows that agree may be kept.
 
     Raises:
         LimitError: there is no time or memory left.
     """
     meter = current()
     if frame.height <= _CHUNK or meter.has_room(_HASHED_ROW * frame.height):
-        return frame.unique(subset=names, keep="first", maintain_order=True)
+        keep: Literal["first", "any"] = "first" if in_order else "any"
+        return frame.unique(subset=names, keep=keep, maintain_order=in_order)
     kept = frame.clear()
     for start in range(0, frame.height, _CHUNK):
         kept = pl.concat([kept, frame[start : start + _CHUNK]])

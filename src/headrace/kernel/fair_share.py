@@ -131,8 +131,10 @@ class FairShare:
 def connected_units(queries: Sequence[Standing]) -> list[Unit]:
     """Unite the queries that are connected by streams that queries make; each keeps its order."""
     makers = {query.plan.stream: query for query in queries if query.plan.stream is not None}
+    if not makers:
+        return [(query,) for query in queries]
     units = {query: [query] for query in queries}
-    for query in queries if makers else ():
+    for query in queries:
         for stream in query.plan.streams:
             maker = makers.get(stream)
             if maker is not None and units[maker] is not units[query]:

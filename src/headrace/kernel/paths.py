@@ -141,7 +141,8 @@ class Paths:
         steps = self.solutions(PathPattern(_START, path.path, _END))
         if stands and self._data.keyed:
             steps = steps.expanded(self._instants)
-        pairs = first_rows(complete(steps.frame, (_FROM, _TO)), None, "a path of any length")
+        every = complete(steps.frame, (_FROM, _TO))
+        pairs = first_rows(every, None, "a path of any length", in_order=False)
         if not isinstance(path, ZeroOrOne):
             pairs = self._repeated(pairs, subject, object_)
         if stands:

@@ -93,7 +93,9 @@ class Solutions:
     def once(self) -> Solutions:
         """Each solution of an instant once."""
         key = [INSTANT, *self.names]
-        return self.with_frame(first_rows(self.frame, key, "solutions without repeats"))
+        return self.with_frame(
+            first_rows(self.frame, key, "solutions without repeats", in_order=False)
+        )
 
     def filtered(self, kept: pl.Series) -> Solutions:
         """The solutions for which a condition holds; one that is an error does not."""
