@@ -39,6 +39,8 @@ from headrace.results.checks import TooManyRowsError
 from headrace.results.table import ResultLimits, Row, Table
 from headrace.version import __version__
 
+_SHARE_OF_EVALUATION: Final = 0.8
+"""A request may take this share of the time that its evaluation has left."""
 _OK: Final = 200
 _REDIRECTS: Final = range(300, 400)
 _NOT_ALLOWED: Final = (401, 403, 407)
@@ -207,7 +209,8 @@ class EndpointClient:
 
     def _start(self, within: float | None) -> None:
         seconds = self._config.total if within is None else min(within, self._config.total)
-        seconds = min(seconds, current().seconds_left)
+        # So that this evaluation fails, and not the query: the next one may succeed.
+        seconds = min(seconds, _SHARE_OF_EVALUATION * current().seconds_left)
         self._deadline.ends = self._deadline.clock() + seconds
 
     def _asked(self, url: Url, text: str, scope: Scope, retries: int) -> Table:
@@ -234,7 +237,6 @@ class EndpointClient:
                 pause = max(error.wait, self._pause(url, text, attempt))
                 left = self._deadline.ends - self._deadline.clock()
                 if attempt > retries or pause >= left:
-                    current().check(f"SERVICE <{url}>")
                     raise self._given_up(url, error, attempt) from None
                 self._sleep(pause)
             except ServiceError as error:
