@@ -33,7 +33,9 @@ def evaluations(report: Report, form: Form) -> Iterator[Evaluation]:
     bounds = _bounds(report)
     for place, (start, end) in enumerate(pairwise(ends)):
         stretch = report.stretches.get(place)
-        rows = LazyRows(end - start, partial(_made, texts, start, end))
+        rows = LazyRows(
+            end - start, partial(_made, texts, start, end), partial(_columns, texts, start, end)
+        )
         yield Evaluation(
             report.query,
             times[place],
@@ -77,6 +79,12 @@ def _made(texts: pl.DataFrame, start: int, end: int) -> tuple[Row, ...]:
         if name != INSTANT
     ]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * texts.height
+
+
+def _columns(texts: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
+    """Return the texts of some rows, in columns that are named as the variables are."""
+    columns = [each.alias(each.name.removeprefix("?")) for each in texts[start:end].get_columns()]
+    return pl.DataFrame(columns).drop(INSTANT)
 
 
 def _quad(row: Row) -> Quad:

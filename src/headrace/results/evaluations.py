@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from headrace.rdf.terms import Quad, Term
-from headrace.results.frames import to_arrow, to_pandas, to_polars
+from headrace.rdf.terms import Literal, Quad, Term
+from headrace.rdf.vocabulary import XSD_BOOLEAN
+from headrace.results.rows import LazyRows
 from headrace.results.table import Row, Table
+from headrace.results.text_columns import text_frame, typed_frame
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -81,14 +84,40 @@ class Evaluation:
         """The rows as a table."""
         return Table(self.variables, tuple(self.rows))
 
+    @property
+    def texts(self) -> pl.DataFrame:
+        """What was emitted as columns of canonical N-Triples texts, without making terms.
+
+        There is a column for each variable of a SELECT; `subject`, `predicate`, `object` and
+        `graph` of a CONSTRUCT or DESCRIBE; and `boolean` of an ASK. Unbound is null.
+        """
+        if isinstance(self.rows, LazyRows) and self.rows.texts is not None:
+            return self.rows.texts()
+        return text_frame(self._columns())
+
     def to_polars(self) -> pl.DataFrame:
-        """The rows as a Polars frame."""
-        return to_polars(self.table)
+        """The columns of :attr:`texts` with typed values, as a Polars frame.
+
+        A column whose terms all have one plain type has that type; any other column is text.
+        """
+        return typed_frame(self.texts)
 
     def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        return to_arrow(self.table)
+        """The same as an Arrow table."""
+        return self.to_polars().to_arrow()
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas frame."""
-        return to_pandas(self.table)
+        """The same as a pandas frame."""
+        return self.to_polars().to_pandas()
+
+    def to_numpy(self) -> dict[str, np.ndarray[tuple[int], Any]]:
+        """The same as NumPy arrays, by the names of the columns."""
+        return {each.name: each.to_numpy() for each in self.to_polars().get_columns()}
+
+    def _columns(self) -> Mapping[str, Sequence[Term | None]]:
+        if self.boolean is not None:
+            return {"boolean": [Literal(str(self.boolean).lower(), XSD_BOOLEAN)]}
+        if self.quads:
+            parts = ("subject", "predicate", "object", "graph")
+            return {name: [getattr(quad, name) for quad in self.quads] for name in parts}
+        return self.table.columns()

@@ -7,6 +7,7 @@ literals by their lexical form.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -48,8 +49,18 @@ def to_pandas(table: Table) -> pd.DataFrame:
 
 
 def _column(name: str, terms: Row) -> pl.Series:
-    texts = pl.Series(name, [None if term is None else _text(term) for term in terms], pl.String)
+    plain = [None if term is None else plain_text(term) for term in terms]
     kinds = {term.datatype if isinstance(term, Literal) else None for term in terms if term}
+    return typed_column(pl.Series(name, plain, pl.String), kinds)
+
+
+def typed_column(texts: pl.Series, kinds: AbstractSet[str | None]) -> pl.Series:
+    """Give a column of plain texts the type of its terms, if they have one.
+
+    Args:
+        texts: the plain text of each term; null where it is unbound.
+        kinds: the datatypes of the terms; None stands for terms that are no literals.
+    """
     wanted = _TYPES.get(next(iter(kinds)) or "") if len(kinds) == 1 else None
     if kinds and kinds <= _NUMBERS and wanted is None:
         wanted = pl.Float64
@@ -64,7 +75,8 @@ def _column(name: str, terms: Row) -> pl.Series:
     return typed if typed.null_count() == texts.null_count() else texts
 
 
-def _text(term: Term) -> str:
+def plain_text(term: Term) -> str:
+    """Return the lexical form of a literal, an IRI as it is, or the canonical text of a term."""
     match term:
         case Iri(value):
             return value

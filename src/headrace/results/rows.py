@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from headrace.results.table import Row
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class LazyRows(Sequence[Row]):
@@ -18,11 +21,23 @@ class LazyRows(Sequence[Row]):
     (1, (None,), True)
     """
 
-    __slots__ = ("_made", "_make", "_number")
+    __slots__ = ("_made", "_make", "_number", "texts")
 
-    def __init__(self, number: int, make: Callable[[], tuple[Row, ...]]) -> None:
-        """Note how they are made."""
+    def __init__(
+        self,
+        number: int,
+        make: Callable[[], tuple[Row, ...]],
+        texts: Callable[[], pl.DataFrame] | None = None,
+    ) -> None:
+        """Note how they are made.
+
+        Args:
+            number: how many rows there are.
+            make: makes the rows.
+            texts: returns their canonical texts as columns, if there are such.
+        """
         self._number = number
+        self.texts = texts
         self._make: Callable[[], tuple[Row, ...]] | None = make
         self._made: tuple[Row, ...] = ()
 
