@@ -46,7 +46,30 @@ def text_frame(columns: Mapping[str, Sequence[Term | None]]) -> pl.DataFrame:
 
 
 def _typed(texts: pl.Series) -> pl.Series:
-    return typed_column(_plain_texts(texts), _datatypes(texts))
+    found = _of_one_kind(texts)
+    plain, kinds = (_plain_texts(texts), _datatypes(texts)) if found is None else found
+    return typed_column(_without_escapes(plain, texts), kinds)
+
+
+def _of_one_kind(texts: pl.Series) -> tuple[pl.Series, frozenset[str | None]] | None:
+    """Return the plain texts of a column and its datatype if all terms are IRIs or of one type.
+
+    That is almost always so, and takes no search for the end of each literal.
+    """
+    place = texts.is_not_null().arg_max()
+    first: str | None = None if place is None else texts[place]
+    if first is None or first.startswith(("<<", "_")):
+        return None
+    if first.startswith(_LITERAL):
+        start, end = _LITERAL, first[first.rindex(_LITERAL) :]
+        kind: str | None = _datatype(end[1:])
+    else:
+        start, end, kind = "<", ">", None
+        if texts.str.starts_with("<<").any():
+            return None
+    if not (texts.str.starts_with(start) & texts.str.ends_with(end)).all():
+        return None
+    return texts.str.strip_prefix(start).str.strip_suffix(end), frozenset({kind})
 
 
 def _datatypes(texts: pl.Series) -> frozenset[str | None]:
@@ -82,8 +105,13 @@ def _plain_texts(texts: pl.Series) -> pl.Series:
         .then(text.str.extract(_LEXICAL))
         .otherwise(pl.coalesce(text.str.extract(_IRI), text))
     ).to_series()
-    escaped = texts.str.contains(_ESCAPE, literal=True).fill_null(value=False)
-    if escaped.any():
-        made = [plain_text(read_term(each)) for each in texts.filter(escaped)]
-        plain = plain.scatter(escaped.arg_true(), made)
     return plain.alias(texts.name)
+
+
+def _without_escapes(plain: pl.Series, texts: pl.Series) -> pl.Series:
+    """Replace the plain texts of terms with escapes."""
+    escaped = texts.str.contains(_ESCAPE, literal=True).fill_null(value=False)
+    if not escaped.any():
+        return plain
+    made = [plain_text(read_term(each)) for each in texts.filter(escaped)]
+    return plain.scatter(escaped.arg_true(), made)
