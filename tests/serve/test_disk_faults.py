@@ -217,7 +217,8 @@ def test_damage_is_recovered_or_refused_by_name(
     assert path.name in problem or str(path.parent) in problem, problem
     assert any(remedy in problem for remedy in REMEDIES), problem
     wrong = [each for each in findings if each.status is Status.FAIL]
-    assert any(path.name in each.detail for each in wrong), findings
+    places = (path.name, f"{path.parent} ")  # a folder from which all files are gone
+    assert any(place in each.detail for each in wrong for place in places), findings
     assert any(each.remedy for each in wrong)
 
 

@@ -18,6 +18,8 @@ import httpx2
 import pytest
 from SPARQLWrapper import CSV, JSON, POST, POSTDIRECTLY, TURTLE, XML, SPARQLWrapper
 
+from headrace.errors import SettingError
+from headrace.serve.place import Place
 from headrace.serve.starting import Redacting
 from tests.serve.clients import (
     CARS,
@@ -351,3 +353,14 @@ def test_a_token_is_in_no_traceback() -> None:
     assert "RuntimeError: the request was" in stream.getvalue()
     assert token not in stream.getvalue()
     assert "another" not in stream.getvalue()
+
+
+def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(SettingError, match=r"has other files, such as 'notes.txt'"):
+        Place(tmp_path).make()
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / ".keep").touch()
+    Place(tmp_path / "new").make()
+    Place(tmp_path / "new").make()  # again, with what was made

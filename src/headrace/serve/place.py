@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import DamagedError, SettingError
 from headrace.ingest.log import segments_of
@@ -153,13 +154,35 @@ class Place:
         """Make the directories, for the owner's eyes only.
 
         Raises:
-            SettingError: it cannot be done.
+            SettingError: it cannot be done, or the location has other files.
         """
+        self._check_location()
         for each in (self.location, self.logs, self.static):
             try:
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise SettingError(f"cannot use {each}: {error.strerror}") from None
+
+    def _check_location(self) -> None:
+        """Check that the location is empty or the directory of a server.
+
+        Raises:
+            SettingError: it has other files only.
+        """
+        own = {*_OWN, self.results.name}
+        try:
+            names = {path.name for path in self.location.iterdir()}
+        except OSError:  # it is not there yet, or making it says what is wrong
+            return
+        others = sorted(name for name in names if not name.startswith("."))
+        if others and own.isdisjoint(names):
+            raise SettingError(
+                f"{self.location} has other files, such as '{others[0]}', and none of a server; "
+                "choose an empty directory with --location"
+            )
+
+
+_OWN: Final = frozenset({SERVED, CATALOGUE, CATALOGUE_COPY, LOGS, GRAPHS})
 
 
 def is_location(directory: Path) -> bool:
