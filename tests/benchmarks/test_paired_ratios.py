@@ -28,7 +28,7 @@ def pair(ratio: float, number: int = 0, others: float = 0) -> Pair:
     return Pair(number, Run(ratio, 2, others), Run(1, 2, 0), load=0)
 
 
-@pytest.mark.parametrize("name", ["_paired_ratios", "_processor_time"])
+@pytest.mark.parametrize("name", ["_paired_ratios", "_processor_time", "_revisions", "compare"])
 def test_examples_run(name: str) -> None:
     assert doctest.testmod(import_module(name)).failed == 0
 
