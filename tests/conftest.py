@@ -58,7 +58,7 @@ OUTSIDE = frozenset(
         *("clock", "disk"),
         *("test_cluster.py", "test_demo.py", "test_deployed.py", "test_faults.py", "test_kafka.py"),
         *("test_kafka_runs.py", "test_kills.py", "test_operation.py", "test_sockets.py"),
-        *("test_examples.py", "test_topics.py"),
+        *("test_examples.py", "test_processor_time.py", "test_topics.py"),
     )
 )
 """Folders and files of tests that talk to other processes, which a busy machine may hold up."""

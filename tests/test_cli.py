@@ -81,7 +81,7 @@ def test_check_shows_every_wrong_query_and_ends_with_2(query: Path, tmp_path: Pa
         ),
         (
             ["bench", "nothing"],
-            "unknown benchmark 'nothing'; known are acqua, cqels, csparql, decode,",
+            "unknown benchmark 'nothing'; known are acqua, compare, cqels, csparql,",
         ),
     ],
 )
@@ -108,6 +108,15 @@ def test_help_on_a_benchmark_lists_its_options(monkeypatch: pytest.MonkeyPatch) 
     own = headrace("bench", "--help")
     assert own.exit_code == 0
     assert "Which one; without it, they are listed." in own.stdout
+
+
+def test_all_behind_the_name_of_a_benchmark_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", list(sys.argv))
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("runpy.run_path", lambda *_, **__: None)
+    options = ["--lines", "4", "--json", "a", "--", "--json", "b"]
+    assert headrace("bench", "decode", *options).exit_code == 0
+    assert sys.argv == ["decode", *options]
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

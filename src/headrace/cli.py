@@ -475,9 +475,11 @@ _HELP: Final = frozenset({"-h", "--help"})
 
 
 @app.command(
-    # Without help options of its own, `bench NAME --help` reaches the benchmark.
+    # Without help options of its own, `bench NAME --help` reaches the benchmark, and so does all
+    # else behind the name, also `--`.
     context_settings={
         "allow_extra_args": True,
+        "allow_interspersed_args": False,
         "ignore_unknown_options": True,
         "help_option_names": [],
     }
@@ -492,7 +494,8 @@ def bench(
     """Run a benchmark of the source checkout and print its figures.
 
     Other options are passed on to it, as in headrace bench throughput --repeats 1; those that it
-    has are listed by headrace bench throughput --help.
+    has are listed by headrace bench throughput --help. headrace bench compare REV NAME compares
+    the processor time of benchmark NAME with that of another revision.
     """
     import ast  # noqa: PLC0415
     import runpy  # noqa: PLC0415

@@ -94,12 +94,20 @@ class UnderstoodError(Exception):
 def run(command: Command, monkeypatch: pytest.MonkeyPatch) -> tuple[BaseException | None, str]:
     """Run a benchmark by the command line until its own parser has read the options."""
     parse = argparse.ArgumentParser.parse_args
+    parse_known = argparse.ArgumentParser.parse_known_args
 
     def parsed(self: argparse.ArgumentParser, args: Sequence[str] | None = None) -> None:
-        parse(self, args)
+        with monkeypatch.context() as whole:  # what is unknown is an error here
+            whole.setattr(argparse.ArgumentParser, "parse_known_args", parse_known)
+            parse(self, args)
+        raise UnderstoodError
+
+    def parsed_in_part(self: argparse.ArgumentParser, args: Sequence[str] | None = None) -> None:
+        parse_known(self, args)
         raise UnderstoodError
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parsed)
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", parsed_in_part)
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(sys, "path", [*sys.path])
     done = CliRunner().invoke(app, ["bench", command.benchmark, *command.options])
