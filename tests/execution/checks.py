@@ -19,7 +19,7 @@ from headrace.execution.operators import (
     scan,
     union,
 )
-from headrace.execution.relation import coalesce, epochs, keys, pieces
+from headrace.execution.relation import coalesce, epochs, halving, keys, pieces
 from headrace.execution.relation.relation import Relation, concat_relations
 from tests.execution import naive
 from tests.execution.naive import Story, assert_equal, fill
@@ -49,6 +49,34 @@ def check_cutting(rng: Random) -> None:
     first, last = sorted((rng.randrange(instants), rng.randrange(instants)))
     inside = [bag if first <= at <= last else [] for at, bag in enumerate(whole)]
     assert_equal(pieces.clip(relation.over(instants), first, last), inside)
+
+
+def check_copies(rng: Random) -> None:
+    """RAND() depends on the number among equal rows of the same instant."""
+    instants = draw_instants(rng)
+    relation = draw_relation(rng, rng.choice([["a"], []]), instants)
+    single = pieces.expand(relation, instants)
+    numbered = single.with_column("copy", pieces.number_copies(single) + 1)
+    expected: Story = []
+    for bag in fill(relation, instants):
+        copies = naive.count(bag).items()
+        expected.append([{**dict(row), "copy": n + 1} for row, many in copies for n in range(many)])
+    assert_equal(numbered, expected)
+
+
+def check_halving(rng: Random) -> None:
+    """Both halves have fewer rows than the whole, and together the same."""
+    instants = draw_instants(rng)
+    relations = [draw_relation(rng, ["a"], instants) for _ in range(2)]
+    middle = halving.find_halving(relations, instants)
+    spans = [each for r in relations if r.intervals for each in naive.spans_of(r, instants)]
+
+    def larger(point: int) -> int:
+        return max(sum(f < point for f, _ in spans), sum(e >= point for _, e in spans))
+
+    best = min((larger(point) for point in range(1, instants)), default=len(spans))
+    assert (middle is None) == (best == len(spans))
+    assert middle is None or larger(middle) == best
 
 
 def check_coalesce(rng: Random) -> None:

@@ -121,7 +121,7 @@ def check_distinct_sums(rng: Random) -> None:
     ids = case.rows[VALUE]
     worth = ids % 11
     grouping = _group(case).keep_distinct([ids], case.rows.is_bound(VALUE))
-    sums = integers.sum_integers(grouping, worth[grouping.members[groups.MEMBER]])
+    sums = integers.sum_integers(grouping, worth[grouping.members[groups.ORIGINAL]])
     case.compare(
         grouping,
         list(sums),
@@ -214,8 +214,8 @@ def check_changes(rng: Random) -> None:
         numbered = epochs.number_evaluated(relation, np.array(steps, np.int64))
         bags = [story[at] for at in steps]
         found = changes.find_changes(numbered, before, len(steps))
-        naive.assert_equal(found.inserted(), _subtract(bags, [previous, *bags]))
-        naive.assert_equal(found.deleted(), _subtract([previous, *bags][: len(bags)], bags))
+        naive.assert_equal(found.insertions(), _subtract(bags, [previous, *bags]))
+        naive.assert_equal(found.deletions(), _subtract([previous, *bags][: len(bags)], bags))
         naive.assert_equal(changes.list_answers(numbered, len(steps)), bags)
         before = changes.find_last_answer(numbered, before, len(steps))
         previous, start = bags[-1] if bags else previous, end

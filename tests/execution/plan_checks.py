@@ -12,7 +12,7 @@ import numpy as np
 
 from headrace.execution.operators import distinct, exists, join, limit, minus, optional, union
 from headrace.execution.relation import coalesce, epochs, keys, pieces
-from headrace.execution.relation.relation import Relation, concat_relations
+from headrace.execution.relation.relation import MEMBER, Relation, concat_relations
 from tests.execution import naive
 from tests.execution.naive import Bag, Story, assert_equal, fill
 from tests.execution.worlds import draw_instants, draw_relation
@@ -175,6 +175,47 @@ def check_plans_at_single_instants(rng: Random) -> None:
     plan, scans, instants, expected = _draw(rng)
     single = [pieces.expand(each, instants) for each in scans]
     assert_equal(evaluate(plan, single, instants), expected)
+
+
+def check_plans_of_several_queries(rng: Random) -> None:
+    """Queries of one shape are evaluated at once: the number of the query is part of every key."""
+    instants = draw_instants(rng)
+    members = [1, 2]
+    scans = {
+        member: [
+            draw_relation(rng, names, instants, rows=4) for names in (["a"], ["a", "b"], ["b"])
+        ]
+        for member in members
+    }
+    for member in members[1:]:
+        scans[member][2] = scans[1][2]  # the last is the same for all queries
+    plan = (
+        Two("join", draw_plan(rng, 2, 2), Scan(2)) if rng.random() < 0.5 else draw_plan(rng, 2, 2)
+    )
+    together = [
+        concat_relations([_of_member(scans[each][number], each) for each in members], instants)
+        for number in (0, 1)
+    ]
+    found = evaluate(_keep_members(plan), [*together, scans[1][2]], instants)
+    for member in members:
+        bags = zip(*(fill(each, instants) for each in scans[member]), strict=True)
+        ours = found.filter(found[MEMBER] == member).drop([MEMBER])
+        assert_equal(ours, [evaluate_naively(plan, each) for each in bags])
+
+
+def _of_member(relation: Relation, member: int) -> Relation:
+    return relation.with_column(MEMBER, np.full(relation.height, member))
+
+
+def _keep_members(plan: Plan) -> Plan:
+    """Let projections keep the number of the query."""
+    match plan:
+        case One(operator, below, names, bounds):
+            return One(operator, _keep_members(below), (*names, MEMBER), bounds)
+        case Two(operator, left, right):
+            return Two(operator, _keep_members(left), _keep_members(right))
+        case _:
+            return plan
 
 
 def _shift(relation: Relation, by: int) -> Relation:

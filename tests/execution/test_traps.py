@@ -13,13 +13,16 @@ from headrace.execution.aggregates.counts import count_flagged, count_rows
 from headrace.execution.aggregates.doubles import average, sum_doubles
 from headrace.execution.aggregates.groups import form_groups, list_members
 from headrace.execution.aggregates.integers import sum_integers
+from headrace.execution.operators.closure import close_edges
 from headrace.execution.operators.distinct import distinct
 from headrace.execution.operators.exists import keep_existing, mark_exists
 from headrace.execution.operators.join import join
 from headrace.execution.operators.latest_time import keep_latest_times
+from headrace.execution.operators.limit import limit_rows
 from headrace.execution.operators.minus import minus
 from headrace.execution.operators.optional import optional
 from headrace.execution.operators.scan import scan_statements
+from headrace.execution.operators.union import union
 from headrace.execution.output.changes import Answer, find_changes, find_last_answer
 from headrace.execution.relation.coalesce import coalesce, find_uncovered, pack
 from headrace.execution.relation.epochs import Epochs
@@ -107,6 +110,14 @@ def test_the_number_of_pairs_is_known_before_one_is_made() -> None:  # section 4
     assert by_values.height == asked[-1] == 6
 
 
+def test_pairs_of_all_parts_count_together() -> None:  # trap 8
+    asked: list[int] = []
+    left = relation_of({"a": [7, 0]}, [(0, 5), (0, 5)])
+    right = relation_of({"a": [7, 0, 8]}, [(0, 5), (0, 5), (0, 5)])
+    found = join(left, right, lambda rows, _: asked.append(rows))
+    assert found.height == asked[-1] == 5
+
+
 def test_too_many_pairs_are_refused_before_they_are_made() -> None:  # trap 27
     many = relation_of({"a": [7] * 200_000}, [(0, 5)] * 200_000)
     with metered(Meter(EvaluationLimits(rows=1000))), pytest.raises(LimitError, match="40,000,000"):
@@ -144,8 +155,8 @@ def test_packing_keeps_copies() -> None:  # trap 11
 def test_a_row_that_begins_where_it_ends_is_not_new() -> None:  # trap 12
     answers = relation_of({"x": [7, 7]}, [(0, 4), (5, 9)])
     found = find_changes(answers, Answer.nothing(("x",)), 12)
-    assert pieces(found.inserted()) == [(7, 0, 0)]
-    assert pieces(found.deleted()) == [(7, 10, 10)]
+    assert pieces(found.insertions()) == [(7, 0, 0)]
+    assert pieces(found.deletions()) == [(7, 10, 10)]
 
 
 def test_the_last_answer_survives_a_step_without_instants() -> None:  # trap 13
@@ -153,8 +164,8 @@ def test_the_last_answer_survives_a_step_without_instants() -> None:  # trap 13
     nothing = Relation.empty(["x"]).over(0)
     assert find_last_answer(nothing, answer, 0) is answer
     found = find_changes(relation_of({"x": [7, 7]}, [(0, 1), (0, 0)]), answer, 2)
-    assert pieces(found.inserted()) == [(7, 0, 0)]
-    assert pieces(found.deleted()) == [(7, 1, 1)]
+    assert pieces(found.insertions()) == [(7, 0, 0)]
+    assert pieces(found.deletions()) == [(7, 1, 1)]
 
 
 def test_a_gap_of_years_is_two_numbers() -> None:  # trap 29
@@ -240,7 +251,25 @@ def test_members_are_listed_at_each_change() -> None:  # trap 26
     assert row.tolist() == [0, 0, 1, 1]
 
 
-# -- relations without columns --------------------------------------------------------------------
+# -- steps without instants, relations without columns ---------------------------------------
+
+
+def test_a_step_may_have_no_instants() -> None:
+    static, nothing = relation_of({"a": [7]}), relation_of({"a": [], "b": []}, [])
+    found = [
+        join(static, nothing),
+        union([static, nothing], 0),
+        optional(static, nothing, 0),
+        optional(static, static, 0),
+        minus(nothing, static, 0),
+        mark_exists(nothing, static, "true", 0),
+        limit_rows(nothing, nothing["a"], 0, (1, 2)),
+        form_groups(nothing, [], 0).pieces,
+        keep_latest_times(nothing, ["a"], TIME, 0),
+        close_edges(nothing, "a", "b", 0),
+        find_changes(nothing, Answer.nothing(("a", "b")), 0).insertions(),
+    ]
+    assert not any(each.over(0).height for each in found)
 
 
 def test_relations_without_columns_have_rows() -> None:  # trap 31

@@ -23,12 +23,13 @@ from headrace.execution.relation import (
     coalesce,
     compatible,
     epochs,
+    halving,
     keys,
     meeting,
     pieces,
     slots,
 )
-from headrace.execution.relation.arrays import EMPTY, Ids, run_starts
+from headrace.execution.relation.arrays import EMPTY, Ids, rank_within, run_starts
 from headrace.execution.relation.coalesce import Pieces
 from headrace.execution.relation.least_cover import find_least_ranks
 from headrace.execution.relation.relation import NO_TIME, Relation, concat_relations
@@ -383,7 +384,7 @@ def _keep_all(self: groups.Grouping, _columns: object, wanted: Ids) -> groups.Gr
         self,
         slots=replace(self.slots, begin=begin, end=end),
         key=self.key[rows],
-        members=self.members.take(rows).with_column(groups.MEMBER, rows),
+        members=self.members.take(rows).with_column(groups.ORIGINAL, rows),
     )
 
 
@@ -489,6 +490,16 @@ def _cut_off_by_one(relation: Relation, instants: Ids) -> Relation:
 _cut = pieces.cut
 
 
+def _number_among_all(single: Relation) -> Ids:
+    """Number the equal rows of all instants."""
+    return rank_within(coalesce.key_rows(single))
+
+
+def _halve_instants(relations: Sequence[Relation], instants: int) -> int | None:
+    """Take the middle of the instants, however long the rows are."""
+    return instants // 2 if instants > 1 and any(each.height for each in relations) else None
+
+
 def _clip_the_last(relation: Relation, first: int, last: int) -> Relation:
     """Clip to what begins within the instants."""
     found = relation.over(last + 1)
@@ -580,6 +591,26 @@ RULES: Final = (
         "parts have what begins in them",
         instead_of(pieces.clip, _clip_the_last),
         plan_checks.check_plans_in_parts,
+    ),
+    WrongRule(
+        "copies are numbered among all instants",
+        instead_of(pieces.number_copies, _number_among_all),
+        checks.check_copies,
+    ),
+    WrongRule(
+        "the middle instant halves rows",
+        instead_of(halving.find_halving, _halve_instants),
+        checks.check_halving,
+    ),
+    WrongRule(
+        "MINUS takes the number of the query for a variable",
+        lambda patch: patch.setattr(compatible, "MEMBER", "no column"),
+        plan_checks.check_plans_of_several_queries,
+    ),
+    WrongRule(
+        "LIMIT among the rows of all queries",
+        lambda patch: patch.setattr(limit, "MEMBER", "no column"),
+        plan_checks.check_plans_of_several_queries,
     ),
     WrongRule(
         "null = null", instead_of(compatible._split_by_bound, _split_nothing), checks.check_join

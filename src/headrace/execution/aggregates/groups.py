@@ -19,7 +19,7 @@ from headrace.execution.relation.relation import Relation, concat_relations
 from headrace.execution.relation.row_budget import SizeCheck, check_rows
 from headrace.execution.relation.slots import Slots, number_slots
 
-MEMBER: Final = "row before DISTINCT"
+ORIGINAL: Final = "row before DISTINCT"
 """The column of distinct members with the number of the row that each is like."""
 
 
@@ -67,7 +67,7 @@ class Grouping:
             end=number_slots(self.slots, key, united.last + 1),
         )
         members = take_pieces(self.members, Pieces(kept, united.first, united.last))
-        return replace(self, slots=slots, key=key, members=members.with_column(MEMBER, kept))
+        return replace(self, slots=slots, key=key, members=members.with_column(ORIGINAL, kept))
 
 
 def form_groups(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.execution.relation.arrays import Ids, rank_in_runs, run_starts
+from headrace.execution.relation.arrays import Flags, Ids, rank_within
 from headrace.execution.relation.coalesce import Pieces, pack, take_pieces, unite_pieces
 from headrace.execution.relation.epochs import Epochs
 from headrace.execution.relation.pieces import expand
-from headrace.execution.relation.relation import Relation
+from headrace.execution.relation.relation import MEMBER, Relation
 from headrace.execution.relation.row_budget import SizeCheck, check_rows
 
 _ROW = "row before the limit"
@@ -31,32 +31,20 @@ def limit_rows(
         bounds: OFFSET and LIMIT, which may be absent.
         check: refuses too many rows, before one is made.
     """
-    order = np.argsort(rank, kind="stable")
-    relation = relation.take(order)
+    relation = relation.take(np.argsort(rank, kind="stable"))
     if relation.holds_always:
-        return relation.take(_slice(np.arange(relation.height), bounds))
+        return relation.filter(_find_wanted(relation, bounds))
     epochs = Epochs.of([relation], instants)
     numbered = epochs.number(relation.with_column(_ROW, np.arange(relation.height)))
-    single = expand(numbered.select([_ROW]), epochs.count, "LIMIT", check)
-    kept = _slice_instants(single, bounds)
-    row, (first, last) = kept[_ROW], kept.bounds
-    pieces = unite_pieces(row, first, last)
-    whole = epochs.restore(take_pieces(kept, pieces))
-    return pack(take_pieces(relation, Pieces(whole[_ROW], *whole.bounds)))
+    single = expand(numbered.select([_ROW, MEMBER]), epochs.count, "LIMIT", check)
+    kept = single.filter(_find_wanted(single, bounds))
+    pieces = epochs.restore(take_pieces(kept, unite_pieces(kept[_ROW], *kept.bounds)))
+    return pack(take_pieces(relation, Pieces(pieces[_ROW], *pieces.bounds)))
 
 
-def _slice_instants(single: Relation, bounds: tuple[int, int | None]) -> Relation:
-    """Keep the rows at some places of each instant; they are given in order."""
-    instant, _ = single.bounds
-    order = np.argsort(instant, kind="stable")
-    places = rank_in_runs(run_starts(instant[order]), order.size)
-    return single.take(order[_slice(places, bounds)])
-
-
-def _slice(places: Ids, bounds: tuple[int, int | None]) -> Ids:
-    """Return the positions of the wanted places."""
+def _find_wanted(ordered: Relation, bounds: tuple[int, int | None]) -> Flags:
+    """Flag the rows at the wanted places among the rows of their instant and query."""
+    places = rank_within(ordered[MEMBER], *ordered.intervals[:1])
     offset, limit = bounds
-    wanted = places >= offset
-    if limit is not None:
-        wanted &= places < offset + limit
-    return np.flatnonzero(wanted)
+    wanted = np.greater_equal(places, offset)
+    return wanted if limit is None else wanted & (places < offset + limit)

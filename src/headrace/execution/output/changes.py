@@ -47,11 +47,11 @@ class Changes:
     rows: Relation
     net: Ids
 
-    def inserted(self) -> Relation:
+    def insertions(self) -> Relation:
         """Return the rows that ISTREAM emits, once for each copy."""
         return self._repeat(np.maximum(self.net, 0))
 
-    def deleted(self) -> Relation:
+    def deletions(self) -> Relation:
         """Return the rows that DSTREAM emits, once for each copy."""
         return self._repeat(np.maximum(-self.net, 0))
 
@@ -75,15 +75,17 @@ def find_changes(answers: Relation, before: Answer, instants: int) -> Changes:
         return Changes(nothing, np.empty(0, np.int64))
     answers = answers.over(instants)
     first, last = answers.bounds
-    rows = concat_relations([before.rows.over(1), answers, answers], instants)
+    rows = concat_relations([before.rows.over(1), answers], instants)
+    old = before.rows.height
+    row = np.concatenate([np.arange(rows.height), np.arange(old, rows.height)])
+    instant = np.concatenate([np.zeros(old, np.int64), first, last + 1])
     ones = np.ones(answers.height, np.int64)
-    instant = np.concatenate([np.zeros(before.rows.height, np.int64), first, last + 1])
-    changed, net = net_changes(
-        key_rows(rows), instant, np.concatenate([-before.counts, ones, -ones])
-    )
+    weights = np.concatenate([-before.counts, ones, -ones])
+    changed, net = net_changes(key_rows(rows)[row], instant, weights)
     within = instant[changed] < instants
     changed, net = changed[within], net[within]
-    return Changes(take_pieces(rows, Pieces(changed, instant[changed], instant[changed])), net)
+    found = Pieces(row[changed], instant[changed], instant[changed])
+    return Changes(take_pieces(rows, found), net)
 
 
 def find_last_answer(answers: Relation, before: Answer, instants: int) -> Answer:

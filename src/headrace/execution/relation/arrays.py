@@ -48,11 +48,14 @@ def sum_runs(values: Ids, starts: Ids) -> Ids:
     return np.add.reduceat(values, starts) if starts.size else values[:0]
 
 
-def rank_in_runs(starts: Ids, size: int) -> Ids:
-    """Number the rows of each run from zero.
+def rank_within(*keys: Ids) -> Ids:
+    """Number the rows with equal keys from zero, in the order in which they stand.
 
-    >>> rank_in_runs(integers([0, 2]), 5)
-    array([0, 1, 0, 1, 2])
+    >>> rank_within(integers([7, 8, 7, 7, 8]))
+    array([0, 0, 1, 2, 1])
     """
-    lengths = np.diff(starts, append=size)
-    return np.arange(size) - np.repeat(starts, lengths)
+    order = np.lexsort(keys)
+    starts = run_starts(*(each[order] for each in keys))
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
+    return ranks

@@ -43,7 +43,7 @@ def unite_pieces(key: Ids, first: Ids, last: Ids) -> Pieces:
     if not key.size:
         return Pieces(EMPTY, EMPTY, EMPTY)
     span, (begin, end) = fit_instants(count_keys(key), first, last + 1)
-    order = np.argsort(combine_keys(key, begin, span), kind="stable")
+    order = np.argsort(combine_keys(key, begin, span))
     key, begin, end = key[order], begin[order], end[order]
     reach = np.maximum.accumulate(combine_keys(key, end, span)) - key * span
     fresh = np.ones(key.size, np.bool_)

@@ -15,7 +15,7 @@ import numpy as np
 from headrace.execution.relation.arrays import EMPTY, Ids
 from headrace.execution.relation.keys import count_keys, number_both, number_rows
 from headrace.execution.relation.meeting import RowPairs, find_equal_rows, find_meeting_rows
-from headrace.execution.relation.relation import UNBOUND, Relation
+from headrace.execution.relation.relation import MEMBER, UNBOUND, Relation
 from headrace.execution.relation.row_budget import SizeCheck, accumulate, check_rows
 
 _INSTANT: Final = "instant"
@@ -38,7 +38,7 @@ class Pairs:
 
 
 def share_variables(left: Relation, right: Relation) -> list[str]:
-    """Return the variables that both relations have columns for."""
+    """Return the variables that both relations have columns for, and `MEMBER` if both have it."""
     return [name for name in left.variables if name in right.columns]
 
 
@@ -55,10 +55,11 @@ def pair_compatible(
     """
     shared, check = share_variables(left, right), accumulate(check)
     found: list[RowPairs] = [(EMPTY, EMPTY)]
-    for bound, ours in _split_by_bound(left, shared):
-        for other_bound, theirs in _split_by_bound(right, shared):
+    parts, other_parts = (list(_split_by_bound(each, shared)) for each in (left, right))
+    for bound, ours in parts:
+        for other_bound, theirs in other_parts:
             on = [name for name in bound if name in other_bound]
-            if on or disjoint:
+            if disjoint or any(name != MEMBER for name in on):
                 rows, others = _pair_rows(left, ours, right, theirs, on, check)
                 found.append((rows, others))
     rows, others = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -67,6 +68,9 @@ def pair_compatible(
 
 def _split_by_bound(relation: Relation, names: Sequence[str]) -> Iterator[tuple[list[str], Ids]]:
     """Split row numbers by which variables they bind."""
+    if all(relation.is_bound(name).all() for name in names):
+        yield list(names), np.arange(relation.height)
+        return
     code = number_rows(
         [relation.is_bound(name).astype(np.int64) for name in names], relation.height
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from headrace.execution.relation.arrays import Ids, run_starts
+from headrace.execution.relation.arrays import Ids
 
 _ROOM: Final = 2**62
 """Products below this bound fit an int64."""
@@ -42,16 +42,16 @@ def number_both(
 def _densify(ids: Ids) -> Ids:
     """Replace ids by their ranks."""
     order = np.argsort(ids)
-    starts = run_starts(ids[order])
-    numbers = np.empty(ids.size, np.int64)
-    numbers[order] = np.repeat(np.arange(starts.size), np.diff(starts, append=ids.size))
+    ordered = ids[order]
+    numbers = np.zeros(ids.size, np.int64)
+    numbers[order[1:]] = np.cumsum(ordered[1:] != ordered[:-1])
     return numbers
 
 
 def order_rows(key: Ids, instant: Ids) -> Ids:
-    """Order rows by key, then by instant, equal ones by their place."""
+    """Order rows by key, then by instant."""
     span, (fitted,) = fit_instants(count_keys(key), instant)
-    return np.argsort(combine_keys(key, fitted, span), kind="stable")
+    return np.argsort(combine_keys(key, fitted, span))
 
 
 def combine_keys(key: Ids, instant: Ids, span: int) -> Ids:

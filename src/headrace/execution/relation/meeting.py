@@ -36,7 +36,7 @@ class _Ranges(NamedTuple):
 
 def find_equal_rows(left: Ids, right: Ids, check: SizeCheck = check_rows) -> RowPairs:
     """Pair the rows of one key, whatever their intervals."""
-    order = np.argsort(right, kind="stable")
+    order = np.argsort(right)
     ranges = _look_up(right[order], left, left + 1)
     check(ranges.size, _OPERATOR)
     rows, positions = repeat_ranges(*ranges)
@@ -58,7 +58,7 @@ def find_meeting_rows(left: Keyed, right: Keyed, check: SizeCheck = check_rows) 
 def _pair_intervals(left: RowPairs, right: RowPairs, check: SizeCheck) -> RowPairs:
     """Pair intervals `[begin, end)`, which lie apart if their keys differ."""
     (begin, end), (other_begin, other_end) = left, right
-    order, other_order = np.argsort(begin, kind="stable"), np.argsort(other_begin, kind="stable")
+    order, other_order = np.argsort(begin), np.argsort(other_begin)
     within = _look_up(other_begin[other_order], begin[order], end[order])
     around = _look_up(begin[order], other_begin[other_order] + 1, other_end[other_order])
     check(within.size + around.size, _OPERATOR)

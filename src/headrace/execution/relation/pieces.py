@@ -1,11 +1,11 @@
-"""Clip, cut and expand the intervals of relations."""
+"""Clip, cut and expand the intervals of relations; number copies at single instants."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from headrace.execution.relation.arrays import Ids, repeat_ranges
-from headrace.execution.relation.coalesce import Pieces, take_pieces
+from headrace.execution.relation.arrays import Ids, rank_within, repeat_ranges
+from headrace.execution.relation.coalesce import Pieces, key_rows, take_pieces
 from headrace.execution.relation.relation import Relation
 from headrace.execution.relation.row_budget import SizeCheck, check_rows
 
@@ -57,3 +57,13 @@ def expand(
     check(int((end - begin + 1).sum()), operator)
     row, instant = repeat_ranges(begin, end + 1)
     return take_pieces(relation, Pieces(row, instant, instant))
+
+
+def number_copies(single: Relation) -> Ids:
+    """Number the equal rows of each instant from zero: the seed of RAND() and its like.
+
+    Args:
+        single: rows at single instants. Copies are numbered after rows have been expanded: how
+            many there are depends on the instant.
+    """
+    return rank_within(key_rows(single), single.bounds[0])

@@ -13,6 +13,9 @@ from headrace.execution.relation.arrays import EMPTY, Flags, Ids, integers
 
 UNBOUND: Final = 0
 """The id of a variable without a value. No term has it."""
+MEMBER: Final = "member"
+"""The column with the number, from 1 on, of the query of a group of queries that a row is of. It is
+part of every key and no variable."""
 TIME_PREFIX: Final = "time of "
 """How the names of columns of times begin. The start of an interval is negated there, so that of
 two times the greater one counts everywhere."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.execution.relation.arrays import Ids, run_starts
 from headrace.execution.relation.coalesce import Pieces, unite_pieces
-from headrace.execution.relation.keys import order_rows
+from headrace.execution.relation.keys import combine_keys, count_keys, fit_instants, order_rows
 from headrace.execution.relation.least_cover import NOTHING, find_least_ranks
 
 
@@ -87,10 +87,8 @@ def cover_pieces(key: Ids, first: Ids, last: Ids, rank: Ids) -> Pieces:
 
 
 def number_slots(slots: Slots, key: Ids, instant: Ids) -> Ids:
-    """Find the slots that begin at change points."""
+    """Find the slots that begin at change points, each of which is there."""
     keys = np.concatenate([slots.key, key])
-    instants = np.concatenate([slots.first, instant])
-    order = order_rows(keys, instants)
-    slot = np.empty(keys.size, np.int64)
-    slot[order] = np.cumsum(order < slots.count) - 1
-    return slot[slots.count :]
+    span, (instants,) = fit_instants(count_keys(keys), np.concatenate([slots.first, instant]))
+    points = combine_keys(keys, instants, span)
+    return np.searchsorted(points[: slots.count], points[slots.count :])
