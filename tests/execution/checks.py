@@ -360,6 +360,23 @@ def check_latest_time(rng: Random) -> None:
     assert_equal(found, [naive.latest_times(bag, ["s", "o"], TIME) for bag in bags])
 
 
+def check_latest_by_stream(rng: Random) -> None:
+    """A time for each stream, which change independently; static statements have none."""
+    instants = draw_instants(rng)
+    times = [TIME, f"{TIME} elsewhere"]
+    contents = [draw_relation(rng, ["s", each], instants, unbound=0, always=0) for each in times]
+    contents.append(draw_relation(rng, ["s"], instants, rows=1, unbound=0, always=1))
+    found = latest_time.find_latest_by_stream(
+        concat_relations(contents, instants), ["s"], times, instants
+    )
+    expected: Story = []
+    for bag in _fill_all(contents, instants):
+        # Each statement is in both, maybe without a time.
+        first, other = (naive.latest_times(bag, ["s"], time) for time in times)
+        expected.append(naive.join(first, other))
+    assert_equal(found, expected)
+
+
 def check_limit(rng: Random) -> None:
     instants = draw_instants(rng)
     names = rng.choice([["a", "b"], ["a"], []])

@@ -199,6 +199,21 @@ def check_members(rng: Random) -> None:
     case.compare(grouping, listed, lambda rows: sorted(row[NUMBER] for row in rows))
 
 
+def check_annotation(rng: Random) -> None:
+    """An aggregate beside each row of its group."""
+    case = _draw_case(rng)
+    grouping = _group(case)
+    members, piece = groups.cut_members(grouping)
+    annotated = members.with_column("count", counts.count_rows(grouping)[piece])
+    expected: naive.Story = []
+    for bag in naive.fill(case.rows, case.instants):
+        sizes = Counter(tuple(row.get(name, 0) for name in case.keys) for row in bag)
+        expected.append(
+            [row | {"count": sizes[tuple(row.get(name, 0) for name in case.keys)]} for row in bag]
+        )
+    naive.assert_equal(annotated, expected)
+
+
 def check_changes(rng: Random) -> None:
     """ISTREAM, DSTREAM and RSTREAM over several steps, some of whose instants are skipped."""
     instants = draw_instants(rng)

@@ -23,7 +23,7 @@ CHECKS = [each for module in (checks, group_checks, plan_checks) for each in _ch
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-@repeat(60)
+@repeat(60, share=0.1)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_operators_give_what_the_oracle_gives(check: Callable[[Random], Any], seed: int) -> None:
     check(Random(seed))

@@ -119,3 +119,15 @@ def list_members(grouping: Grouping, check: SizeCheck = check_rows) -> tuple[Ids
     piece = np.searchsorted(grouping.live, slot)
     order = np.argsort(piece, kind="stable")
     return piece[order], row[order]
+
+
+def cut_members(grouping: Grouping, check: SizeCheck = check_rows) -> tuple[Relation, Ids]:
+    """Cut each member at the changes of its group, to put aggregates beside it.
+
+    Returns:
+        pieces of the members, and for each of them the number of the piece of its group.
+    """
+    piece, row = list_members(grouping, check)
+    intervals = (each[piece] for each in grouping.pieces.intervals)
+    members = grouping.members.without_intervals().take(row)
+    return Relation(members.columns, members.height, *intervals), piece

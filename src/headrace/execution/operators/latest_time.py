@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from headrace.execution.relation.arrays import Flags, Ids
-from headrace.execution.relation.coalesce import Pieces, key_rows, take_pieces
-from headrace.execution.relation.relation import Relation
-from headrace.execution.relation.slots import cover_pieces
+from headrace.execution.relation.coalesce import Pieces, coalesce, key_rows, take_pieces
+from headrace.execution.relation.relation import NO_TIME, Relation
+from headrace.execution.relation.slots import Slots, cover_pieces
 
 
 def keep_latest_times(
@@ -41,8 +41,39 @@ def keep_latest_times(
     return take_pieces(relation, cover_pieces(key, *relation.bounds, rank))
 
 
+def find_latest_by_stream(
+    relation: Relation, statement: Sequence[str], times: Sequence[str], instants: int
+) -> Relation:
+    """Find the latest time of each statement in each stream, and cut at the changes of all.
+
+    Args:
+        relation: occurrences of statements in several streams, and static ones.
+        statement: the columns that identify a statement.
+        times: a column for each stream; `NO_TIME` where an occurrence is not of the stream.
+        instants: how many instants the step has.
+    """
+    relation = relation.over(instants)
+    key = key_rows(relation, statement)
+    slots = Slots.of(key, *relation.bounds)
+    example = slots.find_least(np.arange(relation.height), np.arange(relation.height))
+    live = np.flatnonzero(example >= 0)
+    found = Pieces(example[live], slots.first[live], slots.last[live])
+    statements = take_pieces(relation.select(statement), found)
+    for time in times:
+        statements = statements.with_column(time, _find_latest(slots, relation[time])[live])
+    return coalesce(statements)
+
+
+def _find_latest(slots: Slots, times: Ids) -> Ids:
+    """Return the latest time at each slot."""
+    rank = np.empty(times.size, np.int64)
+    rank[np.argsort(times)] = np.arange(times.size)[::-1]
+    row = slots.find_least(rank, np.flatnonzero(times != NO_TIME))
+    return np.append(times, NO_TIME)[row]
+
+
 def _expires_in_order(relation: Relation, same: Flags) -> bool:
-    """Whether of two occurrences of a statement the later one neither begins nor ends before."""
+    """Test that of two occurrences of a statement the later one begins and ends no earlier."""
     rises = [(each[1:] >= each[:-1]) | ~same for each in relation.intervals]
     return all(bool(each.all()) for each in rises)
 

@@ -65,5 +65,5 @@ def remove_matches(left: Relation, matches: Pieces, instants: int) -> Relation:
 
 
 def _are_whole(matches: Pieces, instants: int) -> bool:
-    """Whether all pieces hold at all instants of the step."""
+    """Test whether all pieces hold at all instants of the step."""
     return bool(((matches.first <= 0) & (matches.last >= instants - 1)).all())

@@ -150,7 +150,7 @@ class Relation:
 
 
 def is_time(name: str) -> bool:
-    """Whether a column has times instead of term ids."""
+    """Test whether a column has times instead of term ids."""
     return name.startswith(TIME_PREFIX)
 
 
