@@ -248,8 +248,8 @@ def check_distinct(rng: Random) -> None:
 def check_optional(rng: Random) -> None:
     """Without a condition, or with one on values, on the instant (NOW), or on what exists."""
     instants = draw_instants(rng)
-    left = draw_relation(rng, rng.choice([["a", "b"], ["a"], []]), instants)
-    right = draw_relation(rng, rng.choice([["b", "c"], ["a", "c"], []]), instants)
+    left = draw_relation(rng, rng.choice([["a", "b"], ["a", TIME], []]), instants)
+    right = draw_relation(rng, rng.choice([["b", "c"], ["a", "c", TIME], []]), instants)
     third = draw_relation(rng, ["c"], instants)
     bags = zip(*(fill(each, instants) for each in (left, right, third)), strict=True)
     kind = rng.choice(["none", "value", "now", "exists"])
@@ -286,8 +286,8 @@ def check_optional(rng: Random) -> None:
 
 def check_minus(rng: Random) -> None:
     instants = draw_instants(rng)
-    left = draw_relation(rng, rng.choice([["a", "b"], ["a"], []]), instants, unbound=0.3)
-    right = draw_relation(rng, rng.choice([["a", "b"], ["b", "c"], []]), instants, unbound=0.3)
+    left = draw_relation(rng, rng.choice([["a", "b"], ["a", TIME], []]), instants, unbound=0.3)
+    right = draw_relation(rng, rng.choice([["a", "b"], ["b", TIME], []]), instants, unbound=0.3)
     bags = zip(fill(left, instants), fill(right, instants), strict=True)
     expected = [naive.minus(one, other) for one, other in bags]
     assert_equal(minus.minus(left, right, instants), expected)

@@ -23,7 +23,7 @@ from headrace.execution.operators.minus import minus
 from headrace.execution.operators.optional import optional
 from headrace.execution.operators.scan import scan_statements
 from headrace.execution.operators.union import union
-from headrace.execution.output.changes import Answer, find_changes, find_last_answer
+from headrace.execution.output.changes import Answer, find_changes, find_last_answer, list_answers
 from headrace.execution.relation.coalesce import coalesce, find_uncovered, pack
 from headrace.execution.relation.epochs import Epochs
 from headrace.execution.relation.relation import Relation, relation_of
@@ -122,6 +122,11 @@ def test_too_many_pairs_are_refused_before_they_are_made() -> None:  # trap 27
     many = relation_of({"a": [7] * 200_000}, [(0, 5)] * 200_000)
     with metered(Meter(EvaluationLimits(rows=1000))), pytest.raises(LimitError, match="40,000,000"):
         join(many, many)
+
+
+def test_too_many_instants_are_refused_before_rows_are_repeated() -> None:  # trap 27
+    with metered(Meter(EvaluationLimits(rows=1000))), pytest.raises(LimitError, match="the answer"):
+        list_answers(relation_of({"a": [7]}, [(0, 10**12)]), 2 * 10**12)
 
 
 def test_rows_that_never_meet_are_within_every_budget() -> None:  # trap 27

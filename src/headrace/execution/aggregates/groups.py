@@ -23,7 +23,7 @@ ORIGINAL: Final = "row before DISTINCT"
 """The column of distinct members with the number of the row that each is like."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
     """Groups of rows and their pieces.
 

@@ -17,7 +17,7 @@ from headrace.execution.relation.relation import Relation, concat_relations
 from headrace.execution.relation.row_budget import SizeCheck, check_rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """An answer at one instant.
 
@@ -35,7 +35,7 @@ class Answer:
         return cls(Relation.empty(names), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Changes:
     """How the copies of rows change from one evaluated instant to the next.
 

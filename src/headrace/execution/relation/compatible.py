@@ -22,7 +22,7 @@ _INSTANT: Final = "instant"
 """A column; no variable has its name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
     """Pairs of rows, and when both hold.
 

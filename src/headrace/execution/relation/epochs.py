@@ -15,7 +15,7 @@ from headrace.execution.relation.arrays import Ids, integers
 from headrace.execution.relation.relation import Relation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Epochs:
     """The epochs of the instants of a step.
 

@@ -23,7 +23,7 @@ NO_TIME: Final = int(np.iinfo(np.int64).min)
 """The time of a row without one: less than all times."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """A bag of rows, each of which holds from one instant to another.
 

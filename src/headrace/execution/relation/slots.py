@@ -12,7 +12,7 @@ from headrace.execution.relation.keys import combine_keys, count_keys, fit_insta
 from headrace.execution.relation.least_cover import NOTHING, find_least_ranks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slots:
     """The change points of keys: at each of them a row of the key begins or has ended.
 
