@@ -58,7 +58,7 @@ FUZZ := $(BIN)/python -m pytest --capture=sys
 RANDOM_TESTS := tests/differential tests/continuous tests/pipeline/test_random.py \
   tests/kernel/test_step.py tests/reasoning/test_matches.py \
   tests/reasoning/test_sub_patterns.py tests/rewrite/test_random_patterns.py \
-  tests/rewrite/test_random_queries.py
+  tests/rewrite/test_random_queries.py tests/execution/test_operators.py
 
 fuzz: export HEADRACE_FUZZ := $(RUNS)
 fuzz: $(STAMP)

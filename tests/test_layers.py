@@ -19,6 +19,7 @@ LAYERS = (
     {"exits"},
     {"arrival_times", "durable", "freshness", "metering", "timed_waits"},
     {"rdf"},
+    {"execution"},
     {"results"},
     {"algebra"},
     {"functions", "dialects", "reasoning"},
@@ -52,6 +53,8 @@ LAYERS = (
     {"cli"},
     {"__main__"},
 )
+EXECUTION = ("relation", "operators", "aggregates", "output")
+"""The layers of the package `execution`, each of which imports only from earlier ones."""
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 DIALECTS = {"csparql", "cqels", "rspql", "sparkwave", "sparqlstream"}
 
@@ -86,6 +89,15 @@ def test_imports_point_to_earlier_layers(module: Path) -> None:
         parts = name.split(".")
         if parts[0] == "headrace" and len(parts) > 1:
             assert parts[1] == own or RANKS[parts[1]] < RANKS[own], f"{module} imports {name}"
+
+
+def test_execution_has_layers_of_its_own() -> None:
+    for module in (PACKAGE / "execution").rglob("*.py"):
+        own = module.relative_to(PACKAGE / "execution").parts[0]
+        for name in imports(module):
+            parts = name.split(".")
+            if parts[:2] == ["headrace", "execution"] and own in EXECUTION:
+                assert EXECUTION.index(parts[2]) <= EXECUTION.index(own), f"{module}: {name}"
 
 
 def test_only_the_spark_layer_imports_pyspark() -> None:

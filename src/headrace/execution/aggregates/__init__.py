@@ -1,0 +1,1 @@
+"""Aggregates of groups, computed at the instants at which a group changes."""

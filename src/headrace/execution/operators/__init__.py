@@ -1,0 +1,1 @@
+"""The operators of SPARQL over relations with intervals."""

@@ -1,0 +1,1 @@
+"""Answers of a query, made of relations with intervals."""

@@ -1,0 +1,1 @@
+"""Relations of term ids with intervals, and the arithmetic of intervals."""
