@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 from headrace.algebra.reporting import Semantics
@@ -18,7 +17,6 @@ from headrace.kernel.arriving import Gate
 from headrace.kernel.data import Quads
 from headrace.kernel.evaluation import Around
 from headrace.kernel.fair_share import FairShare
-from headrace.metering import BATCH_SECONDS
 from headrace.pipeline.decode import Decoding
 from headrace.pipeline.deployment import Deployment
 from headrace.pipeline.heartbeats import schedule_heartbeats
@@ -71,7 +69,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
         allowed: what the evaluation in a part may use.
         tables: what follows from statements, where the queries have a schema.
         idles: the idle time-outs that streams declare; those of queries go together with them.
-        share: divides the time of a live batch among the queries; if none is given, by default.
+        share: divides the time of a live batch among the queries.
     """
     decodings = {
         iri: replace(_decoding(deployment, plans, iri, sources), tables=tables)
@@ -113,7 +111,7 @@ def setup_of(  # noqa: PLR0913 - each is a part of it
             for each in given
             if each.kind == LOG
         },
-        share=share or (FairShare(BATCH_SECONDS, monotonic) if live else None),
+        share=share,
     )
 
 

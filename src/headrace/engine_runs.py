@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from headrace.acceptance import Acceptance
 from headrace.declared_sources import check_sources
@@ -16,9 +17,11 @@ from headrace.diagnosis import Note, Severity
 from headrace.errors import DataError, SettingError
 from headrace.inline import LOG
 from headrace.kernel.alerts import Alerts
+from headrace.kernel.fair_share import FairShare
 from headrace.kernel.overload import Paces
 from headrace.kernel.stream_counters import Counters
 from headrace.launching import Launch, Runner, RunnerKind, work
+from headrace.metering import BATCH_SECONDS
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.deployment import open_deployment
 from headrace.pipeline.manifest import Manifest
@@ -193,6 +196,7 @@ def run_deployed(
             tables=parts.tables,
             idles=parts.idles,
             allowed=replace(parts.allowed, seed=deployment.seed),
+            share=None if launch.interval is None else FairShare(BATCH_SECONDS, monotonic),
         )
         batches = Batches(deployment, setup, follower)
         follower.acceptance.begin(batches.last())

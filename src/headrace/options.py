@@ -199,7 +199,7 @@ def with_limits(limits: L, given: Sequence[str]) -> L:
         SettingError: there is no such limit, or the value is not one of its kind.
 
     >>> with_limits(RunLimits(), ["bytes=64MB", "seconds=1.5"])
-    RunLimits(rows=20000000, bytes=64000000, seconds=1.5, memory=None)
+    RunLimits(rows=20000000, bytes=64000000, seconds=1.5, memory=None, batch_seconds=1.0)
     """
     known = {each.name: str(each.type) for each in fields(limits)}
     changed: dict[str, int | float] = {}
