@@ -64,10 +64,10 @@ class FairShare:
             if self.is_used_up:
                 waiting.append(unit)
             else:
-                yield self._evaluated(unit)
+                yield self._admit(unit)
         if longest in waiting and self._waits(longest):
             waiting.remove(longest)
-            yield self._evaluated(longest)
+            yield self._admit(longest)
         for unit in waiting:
             self._waited[unit[0].name] = self._waits(unit) + 1
             yield unit, True
@@ -104,7 +104,7 @@ class FairShare:
             return allowed
         return min(int(number * min(_GROWTH, self.seconds / max(took, 1e-9))), MOST_INSTANTS)
 
-    def _evaluated(self, unit: Unit) -> tuple[Unit, bool]:
+    def _admit(self, unit: Unit) -> tuple[Unit, bool]:
         self._waited.pop(unit[0].name, None)
         return unit, False
 

@@ -64,7 +64,7 @@ def fit_instants(keys: int, *instants: Ids) -> tuple[int, tuple[Ids, ...]]:
 
     Moments of event time times the number of keys may exceed an int64: then instants are replaced
     by their ranks. Order and equality stay, distances do not: pass ends as the instant after the
-    last, so that touching pieces are told by equality.
+    last, so that touching pieces are found by equality.
 
     Returns:
         the number of possible instants, and the instants, none of which is negative.
