@@ -22,7 +22,7 @@ from headrace.doctor import Finding, Status, is_ready, render
 from headrace.doctor.ingest_logs import examine_logs, logs_in, repair_logs
 from headrace.doctor.source_log_repair import rebuilt, write_log
 from headrace.durable import sync_directory
-from headrace.errors import DataError, HeadraceError, MachineError, SettingError
+from headrace.errors import DamagedError, DataError, HeadraceError, MachineError, SettingError
 from headrace.kernel.grid import NEVER
 from headrace.pipeline.deployment import LOCK, is_in_use, read_identity
 from headrace.pipeline.layout import Layout
@@ -32,6 +32,7 @@ from headrace.pipeline.manifest import (
     QueryState,
     StreamState,
     batches_of,
+    check_not_lost,
     read_manifest,
 )
 from headrace.pipeline.panes import Pane
@@ -129,14 +130,8 @@ def examine(directory: Path) -> Iterator[Finding]:
     if topics is not None:
         yield Finding("damage", Status.FAIL, topics, ANEW)
     states = _states(layout)
-    if not states and layout.committed.exists():
-        detail = f"{layout.manifests} has no manifest, and batches were committed"
-        remedy = f"put it back from a backup with all of {layout.directory}, or start anew"
-        yield Finding("damage", Status.FAIL, detail, remedy)
-        return
     if not states:
-        yield Finding("batches", Status.OK, "none yet: a run begins with its first batch")
-        yield from _of_spark(layout, None)
+        yield from _without_batches(layout)
         return
     yield _of_last(states)
     for problem in states[0].problems:
@@ -245,6 +240,18 @@ def free_name(path: Path) -> Path:
 
 
 # -- what is there -------------------------------------------------------------------------------
+
+
+def _without_batches(layout: Layout) -> Iterator[Finding]:
+    """Report a checkpoint that has no batch: it is new, or has lost all of them."""
+    try:
+        check_not_lost(layout)
+    except DamagedError as error:
+        detail, _, remedy = str(error).partition("; ")
+        yield Finding("damage", Status.FAIL, detail, remedy)
+        return
+    yield Finding("batches", Status.OK, "none yet: a run begins with its first batch")
+    yield from _of_spark(layout, None)
 
 
 def _identity(layout: Layout) -> Finding:

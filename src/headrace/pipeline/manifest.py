@@ -302,15 +302,24 @@ def latest(layout: Layout) -> Manifest:
         MachineError: there were commits, and none is there.
     """
     batches = batches_of(layout)
-    if not batches and layout.committed.exists():
+    if not batches:
+        check_not_lost(layout)
+        return NOTHING
+    last = batches[0]
+    return read_manifest(layout, last, final=True) or read_manifest(layout, last) or Manifest(last)
+
+
+def check_not_lost(layout: Layout) -> None:
+    """Check that a deployment without manifests never had one.
+
+    Raises:
+        DamagedError: batches were committed.
+    """
+    if layout.committed.exists():
         raise DamagedError(
             f"{layout.manifests} has no manifest, and batches were committed; put it back from a "
             f"backup with all of {layout.directory}, or start in an empty directory"
         )
-    if not batches:
-        return NOTHING
-    last = batches[0]
-    return read_manifest(layout, last, final=True) or read_manifest(layout, last) or Manifest(last)
 
 
 def _path(layout: Layout, label: str) -> Path:
