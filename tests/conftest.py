@@ -38,19 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(fuzzing.seed())
 
 
-SERVERS = "servers"
-"""What one worker runs: two brokers or JVMs on two cores would only wait for each other."""
-STARTS_SERVERS = (
-    "spark",
-    "brokers",
-    "ingest",
-    "browser",
-    "graphs",
-    "serve",
-    "console",
-    "disk",
-    "clock",
-)
+JVMS = "jvms"
+PROCESSES = "processes"
+"""What one worker runs: two brokers or sessions of Spark on two cores would only wait for each
+other. Servers, browsers and other processes go to another worker."""
+STARTS_JVMS = frozenset(("spark", "brokers", "ingest"))
+STARTS_PROCESSES = frozenset(("browser", "graphs", "serve", "console", "disk", "clock"))
 
 OUTSIDE = frozenset(
     (
@@ -72,7 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(groups[id(item)]))
         if not OUTSIDE.isdisjoint((item.path.parent.name, item.path.name)):
             item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: groups[id(item)] != SERVERS)  # it takes longest
+    longest_first = {JVMS: 0, PROCESSES: 1}
+    items.sort(key=lambda item: longest_first.get(groups[id(item)], 2))
     if os.environ.get("HEADRACE_LONG"):
         return
     skipped = pytest.mark.skip(reason="takes minutes: `make long` runs it")
@@ -82,10 +76,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _group(item: pytest.Item) -> str:
-    """All tests of a file go to one worker, all that start servers to the same."""
+    """All tests of a file go to one worker; so do all that start JVMs, and other processes."""
     folder = item.path.parent.name
-    serves = item.get_closest_marker("spark") is not None or folder in STARTS_SERVERS
-    return SERVERS if serves else str(item.path)
+    if item.get_closest_marker("spark") is not None or folder in STARTS_JVMS:
+        return JVMS
+    return PROCESSES if folder in STARTS_PROCESSES else str(item.path)
 
 
 @pytest.fixture(scope="session")

@@ -77,7 +77,8 @@ def test_queries_that_wait_give_the_same_answers(
 ) -> None:
     assume(any(case.inputs.values()))
     queries = like(case)
-    if (other.dialect, other.settings) == (case.dialect, case.settings):
+    alike = (other.dialect, other.settings) == (case.dialect, case.settings)
+    if alike and other.inputs.keys() <= case.inputs.keys():  # else it reads an undeclared stream
         queries["q3"] = other.text
     expected = play(
         queries,

@@ -1,8 +1,10 @@
 """Fair shares of a live batch: which queries it evaluates, and which wait for the next one.
 
 Cheap queries are evaluated first. Once the time of a batch is used up, the other queries wait, so
-that one expensive query, or many of them, do not delay the answers of all. The query that has
-waited longest is evaluated in every batch. Nothing here reads a clock: a caller passes one in.
+that one expensive query, or many of them, do not delay the answers of all. As a batch is committed
+as a whole, every second batch evaluates cheap queries only: their answers do not wait for the end
+of an expensive evaluation. In each of the others the query that has waited longest is evaluated.
+Nothing here reads a clock: a caller passes one in.
 """
 
 from __future__ import annotations
@@ -42,14 +44,20 @@ class FairShare:
         self._costs: dict[str, float] = {}
         self._instants: dict[str, int] = {}
         self._waited: dict[str, int] = {}
+        self._is_for_cheap = False
 
     def begin(self) -> None:
         """Begin the evaluations of a batch."""
         self._began = self._clock()
+        self._is_for_cheap = not self._is_for_cheap
 
     @property
     def is_used_up(self) -> bool:
-        """Test whether the time of the batch is used up."""
+        """Test whether the batch is to be committed, after cheap queries or for want of time."""
+        return self._is_for_cheap or self._is_late
+
+    @property
+    def _is_late(self) -> bool:
         return self._clock() - self._began > self.seconds
 
     def turns(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, bool]]:
@@ -58,14 +66,18 @@ class FairShare:
         Whether a unit waits is decided when it is reached: the time of those before it counts.
         """
         self._forget_removed(units)
+        in_order = sorted(units, key=self._rank)
+        self._is_for_cheap = self._is_for_cheap and self._has_both(in_order)
         longest = max(units, key=self._waits, default=None)
         waiting: list[Unit] = []
-        for unit in sorted(units, key=self._rank):
-            if self.is_used_up:
+        for unit in in_order:
+            is_cheap = self._is_cheap(unit)
+            if self._is_late or (self._is_for_cheap and not is_cheap):
                 waiting.append(unit)
-            else:
-                yield self._admit(unit)
-        if longest in waiting and self._waits(longest):
+                continue
+            longest = longest if is_cheap else None  # another one has the turn of this batch
+            yield self._admit(unit)
+        if longest in waiting and self._waits(longest) and not self._is_for_cheap:
             waiting.remove(longest)
             yield self._admit(longest)
         for unit in waiting:
@@ -103,6 +115,13 @@ class FairShare:
         if number < allowed:
             return allowed
         return min(int(number * min(_GROWTH, self.seconds / max(took, 1e-9))), MOST_INSTANTS)
+
+    def _is_cheap(self, unit: Unit) -> bool:
+        return self._rank(unit)[0] == 0
+
+    def _has_both(self, in_order: Sequence[Unit]) -> bool:
+        """Test whether there are cheap queries, and others."""
+        return bool(in_order) and self._is_cheap(in_order[0]) and not self._is_cheap(in_order[-1])
 
     def _admit(self, unit: Unit) -> tuple[Unit, bool]:
         self._waited.pop(unit[0].name, None)

@@ -32,7 +32,7 @@ from headrace.pipeline.intake import united
 from headrace.pipeline.manifest import File
 from headrace.pipeline.memories import Snapshot, read_snapshot
 from headrace.pipeline.panes import Pane, arrivals
-from headrace.pipeline.tables import frame_of, read_tables, write_tables
+from headrace.pipeline.tables import frame_of, read_static, read_tables, write_tables
 from headrace.rdf.terms import Iri
 
 _OUTCOME: Final = b"outcome"
@@ -228,9 +228,3 @@ def write_static(path: Path, around: Around) -> None:
     draft.unlink(missing_ok=True)
     write_tables(draft, [statements.to_arrow(), terms.to_arrow()], durable=False)
     draft.replace(path)
-
-
-def read_static(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The statements and the terms of a file of static data."""
-    statements, terms = map(frame_of, read_tables(path))
-    return statements, terms

@@ -138,3 +138,9 @@ def frame_of(table: pa.Table) -> pl.DataFrame:
     if not isinstance(frame, pl.DataFrame):
         raise InternalError("a table that is not one")
     return frame
+
+
+def read_static(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The statements and the terms of a file of static data."""
+    statements, terms = map(frame_of, read_tables(path))
+    return statements, terms

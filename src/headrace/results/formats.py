@@ -88,3 +88,12 @@ def format_of_media_type(media_type: str) -> ResultFormat | None:
     announced = media_type.partition(";")[0].strip().lower()
     known = {name: each for each, name in MEDIA_TYPES.items()} | _ALSO_KNOWN_AS
     return known.get(announced)
+
+
+TABLE_TYPES: Final = (
+    ResultFormat.JSON.media_type,
+    ResultFormat.XML.media_type,
+    ResultFormat.CSV.media_type,
+    ResultFormat.TSV.media_type,
+)
+"""The types of tables of results, by preference; only the first two can say true or false."""

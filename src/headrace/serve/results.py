@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from headrace.algebra.query import Ask, Select
 from headrace.dialects import Parsed
 from headrace.rdf.terms import Quad
-from headrace.results.formats import ResultFormat, format_of_media_type
+from headrace.results.formats import TABLE_TYPES, format_of_media_type
 from headrace.results.json_format import term_from_json
 from headrace.results.table import Table
 from headrace.results.writing import result_text
@@ -30,12 +30,6 @@ from headrace.serve.views import form_name, variables_of
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 EVENTS: Final = "text/event-stream"
-TABLE_TYPES: Final = (
-    ResultFormat.JSON.media_type,
-    ResultFormat.XML.media_type,
-    ResultFormat.CSV.media_type,
-    ResultFormat.TSV.media_type,
-)
 _QUIET: Final = 15.0
 _MODES: Final = ("rstream", "changelog")
 _SIGNS: Final = {"istream": "+", "dstream": "-"}

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headrace.rdf.formats import MEDIA_TYPES, Format
+from headrace.results.formats import TABLE_TYPES
 from headrace.serve import (
     demos,
     graph_store,
@@ -21,7 +22,7 @@ from headrace.serve import (
 )
 from headrace.serve.arriving import PUSHED_TYPES
 from headrace.serve.graph_formats import GRAPH_TYPES
-from headrace.serve.results import EVENTS, JSON, NDJSON, TABLE_TYPES
+from headrace.serve.results import EVENTS, JSON, NDJSON
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 _TEXT: Final = ("application/sparql-query", "text/plain", JSON)

@@ -26,15 +26,14 @@ from headrace.functions.value_failures import FailuresByQuery
 from headrace.kernel.answer import Answer, Statements, Truth
 from headrace.kernel.columns import GRAPH, QUADS
 from headrace.metering import MEMORY, Meter, metered, release_memory, resident_bytes
-from headrace.pipeline.parts import read_static
+from headrace.pipeline.tables import read_static
 from headrace.rdf.terms import Iri
-from headrace.results.formats import format_of_media_type
+from headrace.results.formats import TABLE_TYPES, format_of_media_type
 from headrace.results.table import Table
 from headrace.results.writing import result_text
 from headrace.serve.graph_formats import GRAPH_TYPES, graph_bytes
 from headrace.serve.negotiation import chosen
 from headrace.serve.problems import Problem, problem_of
-from headrace.serve.results import TABLE_TYPES
 from headrace.serve.sparql_messages import (
     Cancellation,
     Refusal,
@@ -51,8 +50,6 @@ from headrace.store import Store
 LOG: Final = logging.getLogger("headrace.serve")
 _MOST_TERMS: Final = 500_000
 """A store that has learnt so many terms of streams and answers is made anew."""
-_NICER: Final = 5
-"""How much lower the priority of a worker is than that of the server."""
 
 
 class SparqlWorker:
@@ -193,8 +190,6 @@ def main() -> None:
     """Answer requests until the server closes the pipe."""
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints must not be taken for an answer
-    with suppress(OSError, AttributeError):
-        os.nice(_NICER)
     settings = _receive(incoming)
     assert isinstance(settings, WorkerSettings), "the server sends them first"
     worker = SparqlWorker(settings)

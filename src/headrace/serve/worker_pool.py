@@ -1,8 +1,8 @@
 """The processes that evaluate queries of `/sparql`, and how the queries share them.
 
-A query begins in any free worker. One that takes longer than a moment needs one of a few places for
-long queries. Where they are taken, it is cancelled and begins again when one is free, so that short
-queries do not wait for long ones.
+There are a few places for queries of each length. Every query begins as a short one. One that takes
+longer goes on in a place for longer ones. Where none is free, it is cancelled and begins again when
+one is, so that short queries do not wait for long ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from subprocess import PIPE, Popen
 from threading import Lock
@@ -35,8 +35,16 @@ from headrace.serve.sparql_messages import (
     read_reply,
 )
 
-SHORT: Final = 1.0
+SHORT: Final = 0.2
+"""Seconds after which a query is no longer a short one."""
+LONG: Final = 1.0
 """Seconds after which a query is a long one."""
+_SHORT_PLACES: Final = 2
+"""How many short queries are evaluated beside as many longer ones as there may be."""
+_MEDIUM_PLACES: Final = 1
+"""How many queries that are neither short nor long are evaluated beside the long ones."""
+_REMEMBERED: Final = 1_000
+"""How many texts of long queries are remembered."""
 _GRACE: Final = 0.7
 """Seconds after a limit in which a worker can stop by itself, before its process is ended."""
 _WATCHING: Final = 0.05
@@ -47,6 +55,10 @@ _MARGIN: Final = 1.25
 """A worker that uses so many times what it may is ended: it did not stop by itself."""
 _LEFT: Final = 2
 """An idle worker that uses so many times what it did before its request is ended."""
+_NICENESS: Final = 5
+"""The niceness of workers: the server goes first."""
+_LOWEST: Final = 19
+"""The niceness of a worker with a long query beside other queries."""
 _STOPPING: Final = "the server is stopping"
 _UNFIT: Final = 422
 _NOT_READY: Final = 503
@@ -66,6 +78,8 @@ class Worker:
         verdict: why it was ended, if the server did it.
         writing: is locked while a message is sent to it.
         request: the last that was sent to it.
+        is_long: whether its request is a long query.
+        is_lowered: whether it has a lower priority than others, which cannot be taken back.
     """
 
     process: Popen[bytes]
@@ -75,6 +89,8 @@ class Worker:
     verdict: Refusal | None = None
     writing: Lock = field(default_factory=Lock)
     request: SparqlRequest | None = None
+    is_long: bool = False
+    is_lowered: bool = False
 
     @property
     def memory(self) -> int:
@@ -83,6 +99,11 @@ class Worker:
             return int(psutil.Process(self.process.pid).memory_info().rss)
         except psutil.Error:
             return 0
+
+    def lower_priority(self) -> None:
+        """Let all others have the processor first."""
+        self.is_lowered = True
+        _set_niceness(self.process.pid, _LOWEST)
 
     def end(self, verdict: Refusal | None = None) -> None:
         """End the process now."""
@@ -153,13 +174,28 @@ class Worker:
         return read_reply(cast(BinaryIO, self.process.stdout))
 
 
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Places for queries of some length or longer.
+
+    A query has a place of its level and one of each level for shorter queries.
+
+    Attributes:
+        seconds: the time after which a query needs a place of the next level; none in the last.
+        places: one for each query that can be evaluated at once.
+    """
+
+    seconds: float | None
+    places: asyncio.Semaphore
+
+
 @dataclass(eq=False)
 class WorkerPool:
-    """Workers, as many as are needed at once.
+    """Workers, as many as are needed at once, and one more that is ready.
 
     Attributes:
         settings: what each of them is started with.
-        places: how many long queries are evaluated at once; there is a place more for short ones.
+        places: how many long queries are evaluated at once; others are beside them.
         memory: the bytes that all of them may use together.
     """
 
@@ -169,17 +205,24 @@ class WorkerPool:
     _idle: list[Worker] = field(default_factory=list)
     _busy: set[Worker] = field(default_factory=set)
     _preparing: set[Worker] = field(default_factory=set)
-    _slots: asyncio.Semaphore = field(init=False)
-    _long: asyncio.Semaphore = field(init=False)
+    _levels: tuple[_Level, ...] = field(init=False)
+    _long_texts: dict[str, None] = field(default_factory=dict)
+    _returned: asyncio.Event = field(default_factory=asyncio.Event)
+    _starting: asyncio.Task[str | None] | None = None
+    _static: StaticSnapshot | None = None
     _watcher: asyncio.Task[None] | None = None
     _threads: ThreadPoolExecutor = field(init=False)
     _closed: bool = False
 
     def __post_init__(self) -> None:
         """Begin without processes."""
-        self._slots = asyncio.Semaphore(self.places + 1)
-        self._long = asyncio.Semaphore(self.places)
-        self._threads = ThreadPoolExecutor(2 * (self.places + 1), "sparql")
+        most = self.places + _SHORT_PLACES + _MEDIUM_PLACES
+        self._levels = (
+            _Level(SHORT, asyncio.Semaphore(most)),
+            _Level(LONG, asyncio.Semaphore(self.places + _MEDIUM_PLACES)),
+            _Level(None, asyncio.Semaphore(self.places)),
+        )
+        self._threads = ThreadPoolExecutor(2 * most + 2, "sparql")
 
     @property
     def used(self) -> int:
@@ -196,26 +239,55 @@ class WorkerPool:
         Raises:
             Problem: 503 if no process can be started.
         """
-        async with self._slots, self._answering(request, static) as answering:
-            await asyncio.wait({answering}, timeout=SHORT)
-            if not answering.done() and not self._long.locked():
-                async with self._long:
-                    await asyncio.wait({answering})
-            if answering.done():
-                return answering.result()
-        async with self._long, self._slots, self._answering(request, static) as answering:
-            await asyncio.wait({answering})
-            return answering.result()
+        level = len(self._levels) - 1 if request.text in self._long_texts else 0
+        while True:
+            async with AsyncExitStack() as stack:
+                for each in reversed(self._levels[: level + 1]):
+                    await stack.enter_async_context(each.places)
+                worker, answering = await stack.enter_async_context(
+                    self._answering(request, static)
+                )
+                started = time.monotonic()
+                level = await self._wait(worker, answering, level)
+                if answering.done():
+                    self._remember(request.text, time.monotonic() - started)
+                    return answering.result()
+
+    async def _wait(
+        self, worker: Worker, answering: asyncio.Task[SparqlAnswer | Refusal], level: int
+    ) -> int:
+        """Wait for an answer in a place of a level, and then in places for longer queries.
+
+        Returns:
+            The level of the next place that it needs, if there is no answer yet.
+        """
+        worker.is_long = level == len(self._levels) - 1
+        await asyncio.wait({answering}, timeout=self._levels[level].seconds)
+        if answering.done() or self._levels[level + 1].places.locked():
+            return level + 1
+        async with self._levels[level + 1].places:
+            return await self._wait(worker, answering, level + 1)
+
+    def _remember(self, text: str, seconds: float) -> None:
+        """Remember whether a query is a long one, for when it is asked again."""
+        self._long_texts.pop(text, None)
+        if seconds > LONG:
+            self._long_texts[text] = None
+            if len(self._long_texts) > _REMEMBERED:
+                del self._long_texts[next(iter(self._long_texts))]
 
     @asynccontextmanager
     async def _answering(
         self, request: SparqlRequest, static: StaticSnapshot
-    ) -> AsyncIterator[asyncio.Task[SparqlAnswer | Refusal]]:
+    ) -> AsyncIterator[tuple[Worker, asyncio.Task[SparqlAnswer | Refusal]]]:
         """Send a request to a worker, which gives it up at the end of the block."""
         worker = await self._take(static)
+        for each in self._busy:
+            if each.is_long and not each.is_lowered:
+                each.lower_priority()
         answering = asyncio.create_task(self._exchange(worker, request))
         try:
-            yield answering
+            yield worker, answering
         finally:
             if not answering.done():
                 await self._give_up(worker, request, answering)
@@ -226,25 +298,57 @@ class WorkerPool:
         """Take a worker with some static graphs; to read them takes no time of a query."""
         if self._watcher is None:
             self._watcher = asyncio.create_task(self._watch())
+        self._static = static
         while True:
             if self._closed:
                 raise busy(_STOPPING)
             if not self._idle:
-                await self._start_for_request()
+                await self._wait_for_worker()
                 continue  # another request may have taken it
             worker = self._idle.pop()
+            self._start_spare()
             if await self._load(worker, static):
                 self._busy.add(worker)
                 return worker
             self._discard(worker)
 
-    async def _start_for_request(self) -> None:
+    async def _wait_for_worker(self) -> None:
+        """Wait until a worker has started or has answered a request.
+
+        Raises:
+            Problem: 503 if none can be started.
+        """
+        starting = self._start_spare()
+        self._returned.clear()
+        returned = asyncio.create_task(self._returned.wait())
         try:
-            await self._in_thread(self._start_another)
-        except (EOFError, OSError, ValueError) as error:
-            if not self._closed:
-                reason = str(error) or "it has ended"
-                raise busy(f"no process can be started for the query: {reason}") from None
+            await asyncio.wait({starting, returned}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            returned.cancel()
+        if starting.done() and (reason := starting.result()) is not None and not self._closed:
+            raise busy(f"no process can be started for the query: {reason}")
+
+    def _start_spare(self) -> asyncio.Task[str | None]:
+        """Start a worker, unless one is idle or is being started already.
+
+        Returns:
+            The start, which returns why there is no worker, if there is none.
+        """
+        if self._starting is None or (self._starting.done() and not self._idle):
+            self._starting = asyncio.create_task(self._start_another())
+        return self._starting
+
+    async def _start_another(self) -> str | None:
+        try:
+            worker = await self._in_thread(self._start)
+        except (EOFError, OSError, ValueError, Problem) as error:
+            return str(error) or "it has ended"
+        self._preparing.discard(worker)
+        if self._closed or (self._static and not await self._load(worker, self._static)):
+            self._discard(worker)
+            return "it has ended"
+        self._make_available(worker)
+        return None
 
     async def _load(self, worker: Worker, static: StaticSnapshot) -> bool:
         """Have an idle worker read static graphs; whether it has not ended."""
@@ -271,11 +375,13 @@ class WorkerPool:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
     def _start(self) -> Worker:
+        """Start a worker, which is left among those that are being prepared."""
         single = dict.fromkeys(
             ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
         )
         command = [sys.executable, "-m", "headrace.serve.sparql_worker"]
         worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=os.environ | single))
+        _set_niceness(worker.process.pid, _NICENESS)
         self._preparing.add(worker)
         try:
             if self._closed:
@@ -284,31 +390,26 @@ class WorkerPool:
             worker.receive()
         except (EOFError, OSError, ValueError, Problem):
             worker.clear()
-            raise
-        finally:
             self._preparing.discard(worker)
+            raise
         worker.base = worker.memory
         return worker
 
-    def _start_another(self) -> None:
-        """Have a worker ready for the next request."""
-        worker = self._start()
-        if self._closed:
-            worker.clear()
-        else:
-            self._idle.append(worker)
+    def _make_available(self, worker: Worker) -> None:
+        worker.idle_since = time.monotonic()
+        self._idle.append(worker)
+        self._returned.set()
 
     def _release(self, worker: Worker) -> None:
         if self._closed:  # it is cleared with the others
             return
         self._busy.discard(worker)
-        if worker.process.poll() is None and worker.verdict is None:
-            worker.idle_since = time.monotonic()
-            self._idle.append(worker)
+        if worker.process.poll() is None and worker.verdict is None and not worker.is_lowered:
+            worker.is_long = False
+            self._make_available(worker)
         else:
             self._discard(worker)
-            if not self._idle:
-                self._threads.submit(self._start_another)
+            self._start_spare()
 
     # -- requests --------------------------------------------------------------------------
 
@@ -396,14 +497,21 @@ class WorkerPool:
     def close(self) -> None:
         """End all processes."""
         self.stop()
-        if self._watcher is not None:
-            self._watcher.cancel()
+        for task in filter(None, (self._watcher, self._starting)):
+            task.cancel()
         workers = [*self._idle, *self._busy, *self._preparing]
         for worker in workers:
             worker.end()
         self._threads.shutdown()  # what waits for their answers ends with them
         for worker in workers:
             worker.clear()
+
+
+def _set_niceness(pid: int, niceness: int) -> None:
+    """Lower the priority of a process, if it has not ended and the system can do it."""
+    with suppress(OSError, AttributeError, psutil.Error):
+        for thread in psutil.Process(pid).threads():  # on Linux each has a priority of its own
+            os.setpriority(os.PRIO_PROCESS, thread.id, niceness)
 
 
 def _too_much(used: int, allowed: int) -> Refusal:
