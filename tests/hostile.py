@@ -78,7 +78,7 @@ HOSTILE: Final = {
     "texts that are hashed": _texts(TWO, BOTH, "CONCAT(%s, SHA512(%s), %s)", 30),
     "a long text in every row": Hostile("*", f"{TWO} BIND('{LONG}' AS ?z)"),
     "a long text in every statement": Hostile(
-        f"{{ ?a <x:q> '{LONG}' . ?d <x:r> ?c }}", TWO, construct=True
+        f"{{ ?a <x:q> '{LONG}' . ?d <x:r> ?c }}", THREE, construct=True
     ),
     "values": Hostile("*", f"VALUES ?x {{ {NUMBERS} }} VALUES ?y {{ {NUMBERS} }} {ALL}"),
     "unions": Hostile("*", " UNION ".join(["{ ?a <x:p>* ?b }"] * 3_000)),
