@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
 from typing import Final, TypeAlias
 
 from headrace.functions.errors import ExpressionError
@@ -99,8 +98,17 @@ def _exact_quotient(left: Decimal, right: Decimal) -> Decimal:
         raise ExpressionError("division by zero")
     zeros = max(right.adjusted() - left.adjusted(), 0) if left else 0
     places = FRACTION_DIGITS + zeros
-    scaled = round(Fraction(left) / Fraction(right) * 10**places)
+    (above, below), (other_above, other_below) = (each.as_integer_ratio() for each in (left, right))
+    scaled = _rounded(above * other_below * 10**places, below * other_above)
     return EXACT.scaleb(Decimal(scaled), -places)
+
+
+def _rounded(dividend: int, divisor: int) -> int:
+    """Divide integers; of two nearest integers the even one is the result, as with `round`."""
+    if divisor < 0:
+        dividend, divisor = -dividend, -divisor
+    found, rest = divmod(dividend, divisor)
+    return found + (2 * rest > divisor or (2 * rest == divisor and found % 2 == 1))
 
 
 def _float_quotient(left: float, right: float) -> float:

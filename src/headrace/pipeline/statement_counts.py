@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from headrace.diagnosis.demands import demand_of, statements_of
@@ -17,9 +19,10 @@ from headrace.rdf.terms import Iri, Literal
 
 _MOST_LOOKED_UP: Final = 1_000
 """With more distinct names than these, no examples are collected."""
-_COUNT: Final = "count"
-_NAMED: Final = "named"
+_DEFAULT: Final = 0
+"""The graph of statements without one, in arrays."""
 
+Ids: TypeAlias = npt.NDArray[np.int64]
 Texts = Callable[[Sequence[int]], Sequence[str]]
 """The canonical texts of some ids."""
 
@@ -45,51 +48,67 @@ def tally_statements(
     """
     if not probes or statements.is_empty():
         return Tally(dict.fromkeys((each.key for each in probes), 0))
-    groups = statements.group_by(PREDICATE, pl.col(GRAPH).is_not_null().alias(_NAMED)).agg(
-        pl.len().alias(_COUNT)
-    )
-    plain = [each for each in probes if each.is_plain]
-    others = [each for each in probes if not each.is_plain]
-    counts = {each.key: _plain_count(groups, each, seed) for each in plain}
-    if others:
-        counted = statements.select(
-            _matches(each, seed).sum().alias(str(place)) for place, each in enumerate(others)
-        )
-        counts |= {
-            each.key: int(number) for each, number in zip(others, counted.row(0), strict=True)
+    counted = _count_statements(statements, probes, seed)
+    return Tally(counted.by_probe, _names(counted.predicates, texts), _names(counted.graphs, texts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Counts of statements by the keys of probes, and the names that occur in them."""
+
+    by_probe: dict[str, int]
+    predicates: list[int]
+    graphs: list[int]
+
+
+def _count_statements(statements: pl.DataFrame, probes: Sequence[Probe], seed: int) -> _Counted:
+    """Count with arrays: most batches of a stream are too small for an engine of queries."""
+    ids = {name: statements[name] for name in STATEMENT}
+    columns = {
+        name: (each.fill_null(_DEFAULT) if each.null_count() else each).to_numpy()
+        for name, each in ids.items()
+    }
+    named = columns[GRAPH] != _DEFAULT
+    sides = {True: columns[PREDICATE][named], False: columns[PREDICATE][~named]}
+    totals: dict[tuple[bool, int | None], int] = {}
+    for side, predicates in sides.items():
+        distinct, numbers = np.unique(predicates, return_counts=True)
+        totals[side, None] = predicates.size
+        totals |= {
+            (side, predicate): number
+            for predicate, number in zip(distinct.tolist(), numbers.tolist(), strict=True)
         }
-    return Tally(
-        counts,
-        _names(groups[PREDICATE].unique(), texts),
-        _names(statements[GRAPH].drop_nulls().unique(), texts) if groups[_NAMED].any() else (),
-    )
+    by_probe = {}
+    for each in probes:
+        if each.is_plain:
+            predicate = None if each.predicate is None else term_id(each.predicate, seed)
+            by_probe[each.key] = totals.get((each.named, predicate), 0)
+        else:
+            by_probe[each.key] = int(np.count_nonzero(_matches(each, columns, named, seed)))
+    found = dict.fromkeys(predicate for _, predicate in totals if predicate is not None)
+    graphs = np.unique(columns[GRAPH][named]).tolist() if named.any() else []
+    return _Counted(by_probe, list(found), graphs)
 
 
-def _plain_count(groups: pl.DataFrame, probe: Probe, seed: int) -> int:
-    chosen = groups.filter(pl.col(_NAMED) == probe.named)
-    if probe.predicate is not None:
-        chosen = chosen.filter(pl.col(PREDICATE) == term_id(probe.predicate, seed))
-    return int(chosen[_COUNT].sum())
-
-
-def _matches(probe: Probe, seed: int) -> pl.Expr:
-    """Build the condition under which a statement matches a probe."""
-    graph = pl.col(GRAPH)
-    if probe.graph is not None:
-        found = (graph == term_id(probe.graph, seed)).fill_null(value=False)
-    else:
-        found = graph.is_not_null() if probe.named else graph.is_null()
-    terms = {SUBJECT: probe.subject, PREDICATE: probe.predicate, OBJECT: probe.object}
+def _matches(
+    probe: Probe, columns: Mapping[str, Ids], named: npt.NDArray[np.bool_], seed: int
+) -> npt.NDArray[np.bool_]:
+    """Flag the statements that match a probe."""
+    found = named if probe.named or probe.graph is not None else ~named
+    terms = {
+        GRAPH: probe.graph,
+        SUBJECT: probe.subject,
+        PREDICATE: probe.predicate,
+        OBJECT: probe.object,
+    }
     for name, term in terms.items():
         if term is not None:
-            found &= pl.col(name) == term_id(term, seed)
+            found = found & (columns[name] == term_id(term, seed))
     return found
 
 
-def _names(ids: pl.Series, texts: Texts) -> tuple[str, ...]:
-    if ids.len() > _MOST_LOOKED_UP:
-        return ()
-    return first_names(texts(ids.to_list()))
+def _names(ids: Sequence[int], texts: Texts) -> tuple[str, ...]:
+    return first_names(texts(ids)) if 0 < len(ids) <= _MOST_LOOKED_UP else ()
 
 
 _FEW: Final = 32
@@ -132,8 +151,10 @@ class StatementCounter:
         if not self._probes or statements.is_empty():
             return
         if statements.height > _FEW:
-            counted = tally_statements(statements, self._probes, self._seed, self._texts)
-            self.tally = self.tally.plus(counted)
+            counted = _count_statements(statements, self._probes, self._seed)
+            kinds = dict.fromkeys(counted.predicates, PREDICATE)
+            names = self._names_of(kinds | dict.fromkeys(counted.graphs, GRAPH))
+            self.tally = self.tally.plus(Tally(counted.by_probe)).plus(names)
             return
         counts, new = dict(self.tally.counts), dict[int, str]()
         for graph, subject, predicate, object_ in statements.select(*STATEMENT).iter_rows():
@@ -145,13 +166,12 @@ class StatementCounter:
                         term is None or term == found for term, found in given
                     ):
                         counts[key] += 1
-        names = self._names_of(
-            {each: kind for each, kind in new.items() if each not in self._known}
-        )
-        self.tally = replace(self.tally, counts=counts).plus(names)
+        self.tally = replace(self.tally, counts=counts).plus(self._names_of(new))
 
-    def _names_of(self, new: Mapping[int, str]) -> Tally:
-        if not new or len(self._known) > _MOST_LOOKED_UP:
+    def _names_of(self, kinds: Mapping[int, str]) -> Tally:
+        """Look up the names that occur for the first time."""
+        new = {each: kind for each, kind in kinds.items() if each not in self._known}
+        if not new or max(len(new), len(self._known)) > _MOST_LOOKED_UP:
             return Tally()
         self._known |= new.keys()
         texts = dict(zip(new, self._texts(list(new)), strict=True))
