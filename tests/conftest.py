@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,29 @@ def _group(item: pytest.Item) -> str:
     if item.get_closest_marker("spark") is not None or folder in STARTS_JVMS:
         return JVMS
     return PROCESSES if folder in STARTS_PROCESSES else str(item.path)
+
+
+class _Texts(logging.Handler):
+    """Collects messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def nothing_unexpected(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which an evaluation failed unexpectedly: the engine may go on without it."""
+    handler, logger = _Texts(), logging.getLogger("headrace.unexpected")
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield
+    logger.removeHandler(handler)
+    if request.node.get_closest_marker("unexpected") is None:
+        assert not handler.texts
 
 
 @pytest.fixture(scope="session")

@@ -110,6 +110,7 @@ def refusing(refused: str) -> Functions:
     return Functions().with_function("http://x/f", function, arity=2)
 
 
+@pytest.mark.unexpected
 def test_only_who_fails_alone_stops() -> None:
     engine = Engine(settings=ON_ARRIVAL, functions=refusing("3"))
     engine.stream(STREAM)

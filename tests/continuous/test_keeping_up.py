@@ -61,6 +61,7 @@ def test_a_replay_looks_at_windows_as_a_whole(monkeypatch: pytest.MonkeyPatch) -
     assert used == 0
 
 
+@pytest.mark.unexpected
 def test_who_gives_up_for_a_mistake_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -71,4 +72,4 @@ def test_who_gives_up_for_a_mistake_says_so(
     monkeypatch.setattr(Incremental, "take", broken)
     auto, _ = found("auto", 30, monkeypatch)
     assert auto == whole
-    assert "'q1' is evaluated by whole windows: ZeroDivisionError()" in caplog.text
+    assert "'q1' is evaluated by whole windows after a mistake" in caplog.text

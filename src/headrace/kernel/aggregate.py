@@ -32,12 +32,13 @@ from headrace.metering import current
 from headrace.rdf.terms import Literal, Term
 from headrace.rdf.vocabulary import XSD_DOUBLE, XSD_INTEGER
 
-_VALUE: Final = "value"
-_GROUP: Final = "group"
+VALUE: Final = "value"
+GROUP: Final = "group"
 _LARGEST: Final = 2**53
-_NUMERIC: Final = ("SUM", "AVG", "MIN", "MAX")
+NUMERIC: Final = ("SUM", "AVG", "MIN", "MAX")
 
 Positions: TypeAlias = npt.NDArray[np.int64]
+Doubles: TypeAlias = list[float] | npt.NDArray[np.float64]
 
 
 def group(
@@ -58,7 +59,7 @@ def group(
     named = [column(variable) for variable, _ in aggregates]
     groups = groups.with_columns(ids.alias(name) for name, ids in zip(named, results, strict=True))
     if not keys:
-        empty = [_result(call, [], Recorder()) for _, call in aggregates]
+        empty = [result_of(call, [], Recorder()) for _, call in aggregates]
         ids = dict(zip(named, expressions.dictionary.encode_all(empty), strict=True))
         every = instants if solutions.keyed else [0] if groups.is_empty() else []
         missing = pl.DataFrame({INSTANT: list(every)}, schema={INSTANT: pl.Int64}).join(
@@ -130,22 +131,27 @@ def _aggregated(
     """Compute the id of the aggregate of each group."""
     dictionary = expressions.dictionary
     if call.argument is None and not call.distinct:
-        return _integers(pl.Series(runs.lengths), dictionary)
-    frame = _arguments(call, ordered, expressions).with_columns(pl.Series(_GROUP, runs.numbers()))
+        return integer_ids(pl.Series(runs.lengths), dictionary)
+    frame = arguments_of(call, ordered, expressions).with_columns(pl.Series(GROUP, runs.numbers()))
     if call.distinct:
         frame = first_rows(frame, None, "an aggregate")
-    members = _Members(frame, np.flatnonzero(np.diff(frame[_GROUP].to_numpy(), prepend=-1)))
+    members = Members(frame, np.flatnonzero(np.diff(frame[GROUP].to_numpy(), prepend=-1)))
     if call.function == "COUNT":
-        counted = frame[_VALUE].is_not_null().to_numpy().astype(np.int64)
-        return _integers(pl.Series(_sums(counted, members.starts)), dictionary)
-    quick = _quick(call.function, members, dictionary)
+        counted = frame[VALUE].is_not_null().to_numpy().astype(np.int64)
+        return integer_ids(pl.Series(_sums(counted, members.starts)), dictionary)
+    return aggregate_runs(call, members, expressions)
+
+
+def aggregate_runs(call: Aggregate, members: Members, expressions: Expressions) -> pl.Series:
+    """Aggregate the values of each group; DISTINCT has been done."""
+    quick = _quick(call.function, members, expressions.dictionary)
     if quick is not None:
         return quick
-    return _slow(call, members, dictionary, expressions.context.calls.failures)
+    return _slow(call, members, expressions.dictionary, expressions.context.calls.failures)
 
 
 @dataclass(frozen=True, slots=True)
-class _Members:
+class Members:
     """What an aggregate is over: `value`, maybe kinds and numbers, and where groups start."""
 
     frame: pl.DataFrame
@@ -156,14 +162,14 @@ class _Members:
         return list(pairwise([*self.starts.tolist(), self.frame.height]))
 
 
-def _arguments(call: Aggregate, solutions: Solutions, expressions: Expressions) -> pl.DataFrame:
+def arguments_of(call: Aggregate, solutions: Solutions, expressions: Expressions) -> pl.DataFrame:
     """The ids of what is aggregated, and kinds and numbers where the aggregate is of numbers."""
     if call.argument is None:
         return _rows(solutions)
-    if call.function in _NUMERIC and isinstance(call.argument, Variable):
-        return expressions.worth(call.argument, solutions).rename({"id": _VALUE})
-    ids = expressions.value(call.argument, solutions).alias(_VALUE)
-    if call.function not in _NUMERIC:
+    if call.function in NUMERIC and isinstance(call.argument, Variable):
+        return expressions.worth(call.argument, solutions).rename({"id": VALUE})
+    ids = expressions.value(call.argument, solutions).alias(VALUE)
+    if call.function not in NUMERIC:
         return ids.to_frame()
     return expressions.dictionary.values_of(ids).select(KIND, NUMBER).with_columns(ids)
 
@@ -172,14 +178,14 @@ def _rows(solutions: Solutions) -> pl.DataFrame:
     """What COUNT(DISTINCT *) counts: solutions, which do not bind the blank nodes of a pattern."""
     named = [name for name in solutions.names if not name.startswith("?_:")]
     # As many zeros as there are solutions, even if none of them binds anything.
-    return solutions.frame.select(*named, pl.repeat(0, pl.len()).alias(_VALUE))
+    return solutions.frame.select(*named, pl.repeat(0, pl.len()).alias(VALUE))
 
 
 def _sums(numbers: npt.NDArray[np.int64], starts: Positions) -> npt.NDArray[np.int64]:
     return np.add.reduceat(numbers, starts) if starts.size else numbers[:0]
 
 
-def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
+def integer_ids(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
     """The ids of whole numbers, made once for each of them."""
     distinct = numbers.unique()
     ids = dictionary.encode_texts([f'"{number}"^^<{XSD_INTEGER}>' for number in distinct])
@@ -189,10 +195,10 @@ def _integers(numbers: pl.Series, dictionary: Dictionary) -> pl.Series:
 # -- numbers of one kind, on columns ---------------------------------------------------------
 
 
-def _quick(function: str, members: _Members, dictionary: Dictionary) -> pl.Series | None:
+def _quick(function: str, members: Members, dictionary: Dictionary) -> pl.Series | None:
     """The aggregate on columns, if every value is a plain number of one kind and none an error."""
     frame = members.frame
-    if function not in _NUMERIC or frame.is_empty() or frame[NUMBER].null_count():
+    if function not in NUMERIC or frame.is_empty() or frame[NUMBER].null_count():
         return None
     kind = frame[KIND][0]
     if not (frame[KIND] == kind).all():
@@ -202,7 +208,7 @@ def _quick(function: str, members: _Members, dictionary: Dictionary) -> pl.Serie
         return _extremes(function, numbers, members, dictionary)
     if kind == Kind.INTEGER and function == "SUM" and _is_exact(numbers, members.starts):
         sums = np.add.reduceat(numbers, members.starts).astype(np.int64)
-        return _integers(pl.Series(sums), dictionary)
+        return integer_ids(pl.Series(sums), dictionary)
     if kind == Kind.DOUBLE:
         return _doubles(function, members, dictionary)
     return None
@@ -214,22 +220,22 @@ def _is_exact(numbers: npt.NDArray[np.float64], starts: Positions) -> bool:
 
 
 def _extremes(
-    function: str, numbers: npt.NDArray[np.float64], members: _Members, dictionary: Dictionary
+    function: str, numbers: npt.NDArray[np.float64], members: Members, dictionary: Dictionary
 ) -> pl.Series:
     """The least or greatest term; among equal numbers their texts decide."""
     extreme = np.minimum if function == "MIN" else np.maximum
     best = extreme.reduceat(numbers, members.starts)
     lengths = np.diff(members.starts, append=numbers.size)
-    reached = members.frame.select(_GROUP, _VALUE).filter(numbers == np.repeat(best, lengths))
+    reached = members.frame.select(GROUP, VALUE).filter(numbers == np.repeat(best, lengths))
     if reached.height > best.size:
         reached = reached.unique()
-        texts = dictionary.texts(reached[_VALUE]).alias("text")
+        texts = dictionary.texts(reached[VALUE]).alias("text")
         reached = reached.with_columns(texts).sort("text", descending=function == "MAX")
-        reached = reached.unique(_GROUP, keep="first", maintain_order=True).sort(_GROUP)
-    return reached[_VALUE]
+        reached = reached.unique(GROUP, keep="first", maintain_order=True).sort(GROUP)
+    return reached[VALUE]
 
 
-def _doubles(function: str, members: _Members, dictionary: Dictionary) -> pl.Series | None:
+def _doubles(function: str, members: Members, dictionary: Dictionary) -> pl.Series | None:
     """Exactly rounded sums, which do not depend on the order of their terms."""
     values, slices = members.frame[NUMBER].to_list(), members.slices()
     try:
@@ -238,7 +244,12 @@ def _doubles(function: str, members: _Members, dictionary: Dictionary) -> pl.Ser
         return None
     if function == "AVG":
         sums = [total / (end - start) for total, (start, end) in zip(sums, slices, strict=True)]
-    texts = double_texts(pl.Series(sums))
+    return double_ids(sums, dictionary)
+
+
+def double_ids(numbers: Doubles, dictionary: Dictionary) -> pl.Series:
+    """The ids of doubles."""
+    texts = double_texts(pl.Series(numbers, dtype=pl.Float64))
     return dictionary.encode_texts(('"' + texts + f'"^^<{XSD_DOUBLE}>').to_list())
 
 
@@ -246,15 +257,16 @@ def _doubles(function: str, members: _Members, dictionary: Dictionary) -> pl.Ser
 
 
 def _slow(
-    call: Aggregate, members: _Members, dictionary: Dictionary, failures: Recorder
+    call: Aggregate, members: Members, dictionary: Dictionary, failures: Recorder
 ) -> pl.Series:
-    terms = dictionary.terms(members.frame[_VALUE])
+    terms = dictionary.terms(members.frame[VALUE])
     return dictionary.encode_all(
-        [_result(call, terms[start:end], failures) for start, end in members.slices()]
+        [result_of(call, terms[start:end], failures) for start, end in members.slices()]
     )
 
 
-def _result(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Term | None:
+def result_of(call: Aggregate, terms: list[Term | None], failures: Recorder) -> Term | None:
+    """Aggregate the values of one group by the function table; none if that is an error."""
     meter = current()
     meter.step()
     try:

@@ -32,6 +32,7 @@ from headrace.kernel.snapshot import evaluate
 from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.surroundings import CallService, Observe, Surroundings, no_service
 from headrace.kernel.table import Table
+from headrace.kernel.unexpected import note_unexpected
 from headrace.metering import SECONDS, UNLIMITED, Meter, current, metered
 from headrace.planning.plan import Plan
 from headrace.planning.splitting import Split
@@ -181,6 +182,7 @@ class _Evaluation:
         except HeadraceError as error:
             return _Failure(error.problem if isinstance(error, QueryError) else str(error))
         except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
+            note_unexpected(self.held.plan.name, error)
             return _Failure(f"{type(error).__name__}: {error}")
         meter.restart()
         return None

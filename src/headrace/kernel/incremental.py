@@ -34,7 +34,8 @@ from headrace.kernel.data import Quads, WindowContents
 from headrace.kernel.found import Found
 from headrace.kernel.grid import NEVER, Times
 from headrace.kernel.instants import Instants
-from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_each, numbered
+from headrace.kernel.interval_rows import simplified_rows
+from headrace.kernel.lasting import BEGIN, END, LASTING, TURN, at_run, numbered
 from headrace.kernel.log import Elements, StreamLog
 from headrace.kernel.matches import Asking, Matches
 from headrace.kernel.members import MEMBER, OF_MEMBER, is_hidden
@@ -327,7 +328,7 @@ class Matched:
     def given(self, start: int, stop: int) -> Mapping[int, Solutions]:
         """The solutions that are known at a run of instants, numbered from 0."""
         return {
-            operator: Solutions(at_each(frame, start, stop), keyed=True)
+            operator: Solutions(simplified_rows(at_run(frame, start, stop)), keyed=True)
             for operator, frame in self.found.items()
         }
 

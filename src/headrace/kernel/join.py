@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+import numpy as np
 import polars as pl
 
+from headrace.execution.relation.coalesce import Pieces
 from headrace.kernel.budget import Budget, check_hashing
-from headrace.kernel.columns import CHANCE, INSTANT
+from headrace.kernel.columns import CHANCE, FIRST, INSTANT, LAST
+from headrace.kernel.interval_rows import (
+    coalesced_rows,
+    intervals_of,
+    joined_rows,
+    meeting_rows,
+    remaining_rows,
+)
 from headrace.kernel.solutions import Solutions, complete
 
 _UNNAMED: Final = "?_:."
@@ -39,23 +48,22 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     if left.keyed != right.keyed:
         # What is the same at every instant has no say in which instant a solution is of.
         left, right = (left, right) if left.keyed else (right, left)
+    if right.keyed and (left.has_intervals or right.has_intervals):
+        left, right = left.with_intervals(()), right.with_intervals(())
     shared = shared_names(left, right)
-    on = [*(left.key if right.keyed else []), *shared]
+    both_keyed = right.keyed and not right.has_intervals
+    on = [*(left.key if both_keyed else []), *shared]
     others = right.frame if right.keyed else right.frame.rename({INSTANT: _OTHER})
     stamps = [name for name in left.stamps if name in others.columns]
     if stamps:
         others = others.rename({name: f"{name}{_TOO}" for name in stamps})
-    known = {name for name in left.frame.columns if name not in on and name != INSTANT}
+    known = {name for name in left.frame.columns if name not in {INSTANT, FIRST, LAST, *on}}
     if not known.isdisjoint(others.columns):  # values that the left side has brought along too
         others = others.drop(known, strict=False)
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
-        by_left, by_right = _identifies(left, on), _identifies(right, on)
-        _check_size(left.frame, others, on, budget, is_key=by_left or by_right)
-        found = (
-            left.frame.join(others, on=on, how="inner")
-            if on
-            else left.frame.join(others, how="cross")
-        )
+        told = [INSTANT, *on] if right.keyed else on
+        by_left, by_right = _identifies(left, told), _identifies(right, told)
+        found = _matched(left.frame, others, on, budget, is_key=by_left or by_right)
         identified = _identified_by(left, right, by_left=by_left, by_right=by_right)
         found = _latest(found.drop(_OTHER) if _OTHER in found.columns else found, stamps)
         repeated = left.repeated or right.repeated
@@ -104,14 +112,20 @@ def left_join(
     budget: Budget,
 ) -> Solutions:
     """OPTIONAL: every left solution, with each right one that fits and meets the condition."""
-    if right.keyed:
+    if left.has_intervals or right.has_intervals:
+        left = left.with_intervals(instants)
+    elif right.keyed:
         left = left.expanded(instants)
     numbered = left.with_frame(left.frame.with_row_index(_ROW).cast({_ROW: pl.Int64}))
     matched = join(numbered, right, budget)
     if condition is not None:
         kept = condition(matched.with_frame(matched.frame.drop(_ROW)))
         matched = matched.with_frame(matched.frame.filter(kept.fill_null(value=False)))
-    alone = numbered.frame.join(matched.frame.select(_ROW).unique(), on=_ROW, how="anti")
+    if left.has_intervals:
+        pieces = Pieces(matched.frame[_ROW].to_numpy(), *intervals_of(matched.frame))
+        alone = remaining_rows(numbered.frame, pieces)
+    else:
+        alone = numbered.frame.join(matched.frame.select(_ROW).unique(), on=_ROW, how="anti")
     names = [name for name in _all_columns(left, right) if name != _ROW]
     return left.with_frame(pl.concat([complete(matched.frame, names), complete(alone, names)]))
 
@@ -121,6 +135,9 @@ def minus(left: Solutions, right: Solutions, instants: Sequence[int]) -> Solutio
     shared = shared_names(left, right)
     if not shared:
         return left
+    if right.keyed and (left.has_intervals or right.has_intervals):
+        left, right = left.with_intervals(instants), right.with_intervals(instants)
+        return _without_pieces(left, right, shared)
     if right.keyed:
         left = left.expanded(instants)
     numbered = left.frame.with_row_index(_ROW)
@@ -138,10 +155,33 @@ def minus(left: Solutions, right: Solutions, instants: Sequence[int]) -> Solutio
     return left.with_frame(numbered.join(gone, on=_ROW, how="anti").drop(_ROW))
 
 
+def _without_pieces(left: Solutions, right: Solutions, shared: list[str]) -> Solutions:
+    """The left solutions at the instants at which no right one removes them."""
+    numbered = left.frame.with_row_index(_ROW)
+    others = coalesced_rows(right.frame.select(FIRST, LAST, *shared), shared)
+    budget = Budget.current()
+    gone = [
+        Pieces(one[_ROW].to_numpy().astype(np.int64)[rows], first, last)
+        for one in _by_unbound(numbered, shared)
+        for other in _by_unbound(others, shared)
+        if (common := _common(one, other, shared))
+        for (rows, _), (first, last) in [
+            meeting_rows(one, other, common, lambda number: budget.check(number, "minus"))
+        ]
+    ]
+    if not gone:
+        return left
+    every = Pieces(*(np.concatenate(each) for each in zip(*gone, strict=True)))
+    return left.with_frame(remaining_rows(left.frame, every))
+
+
 def union(branches: Sequence[Solutions], instants: Sequence[int]) -> Solutions:
     """The solutions of all branches."""
     keyed = any(branch.keyed for branch in branches)
-    parts = [branch.expanded(instants) if keyed else branch for branch in branches]
+    if any(branch.has_intervals for branch in branches):
+        parts = [branch.with_intervals(instants) for branch in branches]
+    else:
+        parts = [branch.expanded(instants) if keyed else branch for branch in branches]
     names = _all_columns(*parts)
     Budget.current().check(sum(part.height for part in parts), "a union", len(names) + 1)
     return Solutions(pl.concat([complete(part.frame, names) for part in parts]), keyed)
@@ -218,9 +258,13 @@ def _coalesced(
 
 
 def _matched(
-    left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget
+    left: pl.DataFrame, right: pl.DataFrame, on: list[str], budget: Budget, *, is_key: bool = False
 ) -> pl.DataFrame:
-    _check_size(left, right, on, budget)
+    if FIRST in right.columns and INSTANT not in left.columns:
+        columns = left.width + right.width - len(on)
+        what = _named(on)
+        return joined_rows(left, right, on, lambda rows: budget.check(rows, what, columns))
+    _check_size(left, right, on, budget, is_key=is_key)
     return left.join(right, on=on, how="inner") if on else left.join(right, how="cross")
 
 
@@ -268,11 +312,15 @@ def _check_size(
     if is_key:
         rows = min(rows, max(left.height, right.height))
     if rows > most or not budget.meter.has_room(_NUMBER * rows * columns):
-        names = [name for name in on if name != INSTANT]
-        shared = f"on {_shown(names)}" if names else "without a shared variable"
-        budget.check(_size(left, right, on), f"a join {shared}", columns)
+        budget.check(_size(left, right, on), _named(on), columns)
     else:
         budget.check(0, "a join")
+
+
+def _named(on: list[str]) -> str:
+    """Name a join for an error."""
+    names = [name for name in on if name != INSTANT]
+    return f"a join on {_shown(names)}" if names else "a join without a shared variable"
 
 
 def _shown(names: list[str]) -> str:

@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 
 from headrace.kernel.alike import alike
-from headrace.kernel.columns import FIRST, INSTANT, LAST
+from headrace.kernel.columns import FIRST, LAST
 from headrace.kernel.grid import FOREVER, Times
 from headrace.kernel.instants import Instants
-from headrace.kernel.scan import expanded_rows
 from headrace.kernel.table import Flags, Table
 
 BEGIN: Final = "begin"
@@ -135,13 +134,13 @@ def places_at(table: Table, moment: int) -> Times:
     return np.flatnonzero((table[BEGIN] <= moment) & (table[END] >= moment))
 
 
-def at_each(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
-    """A row for each of a run of instants at which a match is one; they are numbered from 0."""
-    inside = numbers.filter(pl.col(FIRST) < stop, pl.col(LAST) >= start)
-    clipped = inside.with_columns(
-        pl.max_horizontal(FIRST, pl.lit(start, pl.Int64)).alias(FIRST) - start,
-        pl.min_horizontal(LAST, pl.lit(stop - 1, pl.Int64)).alias(LAST) - start,
-    )
-    expanded = expanded_rows(clipped, range(stop - start))
-    names = [name for name in numbers.columns if name not in {FIRST, LAST}]
-    return expanded.select(INSTANT, *names)
+def at_run(numbers: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
+    """The matches of a run of instants, which are numbered from 0."""
+    first, last = numbers[FIRST].to_numpy(), numbers[LAST].to_numpy()
+    inside = np.flatnonzero((first < stop) & (last >= start))
+    found = numbers if inside.size == numbers.height else numbers[inside]
+    clipped = {
+        FIRST: np.maximum(first[inside], start) - start,
+        LAST: np.minimum(last[inside], stop - 1) - start,
+    }
+    return found.with_columns(pl.Series(name, each) for name, each in clipped.items())

@@ -123,6 +123,8 @@ def _quick_ranks(ids: pl.Series, distinct: pl.Series, dictionary: Dictionary) ->
 
 def distinct(solutions: Solutions) -> Solutions:
     """Every solution of an instant once, in the order in which it first stands."""
+    if solutions.has_intervals:
+        return solutions.only(solutions.names).once()
     names, frame = [*solutions.key, *solutions.names], solutions.frame
     if not names:
         return solutions.with_frame(frame.head(1))

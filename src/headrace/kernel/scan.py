@@ -42,7 +42,8 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Data, EachNamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.solutions import Solutions
+from headrace.kernel.interval_rows import coalesced_rows, intervals_of
+from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.values import KIND, NUMBER
 from headrace.planning.limits import Limit
 from headrace.rdf.terms import BlankNode, Iri, Literal, QuotedTriple
@@ -137,12 +138,14 @@ class Wanted:
         stamped: the variables whose latest stream times come along.
         share: the part of the solutions that is looked for here.
         spanned: whether the intervals of solutions come along.
+        intervals: whether solutions may hold from one instant to another, instead of at one.
     """
 
     valued: frozenset[Variable] = frozenset()
     stamped: frozenset[Variable] = frozenset()
     share: Share | None = None
     spanned: bool = False
+    intervals: bool = False
 
     @property
     def timed(self) -> bool:
@@ -150,9 +153,10 @@ class Wanted:
         return self.spanned or bool(self.stamped)
 
     @classmethod
-    def by(cls, operator: Operator, share: Share | None) -> Wanted:
+    def by(cls, operator: Operator, share: Share | None, *, with_intervals: bool) -> Wanted:
         """What a pattern asks of its variables."""
-        return cls(_valued(operator), _with_times(operator), share, asks_intervals(operator))
+        asked = _valued(operator), _with_times(operator), share, asks_intervals(operator)
+        return cls(*asked, with_intervals)
 
 
 NOTHING_MORE: Final = Wanted()
@@ -188,6 +192,13 @@ def scan(
 def _united(above: Solutions, below: Solutions, data: Data) -> Solutions:
     """What is in windows, and what is static and not in a window too."""
     assert data.quads.instants is not None, "only windows lie above other data"
+    if above.has_intervals:  # what is static holds at all instants, so that it adds nothing then
+        names = above.names
+        if not names:
+            return below
+        rows = above.frame.join(below.frame.select(names), on=names, how="anti")
+        static = complete(below.with_intervals(data.quads.instants).frame, names)
+        return above.with_frame(pl.concat([rows.select(FIRST, LAST, *names), static]))
     rest = below.expanded(data.quads.instants).frame.select(INSTANT, *above.names)
     rest = rest.join(above.frame, on=[INSTANT, *above.names], how="anti")
     frame = above.frame.select(INSTANT, *above.names, *above.stamps)
@@ -231,7 +242,10 @@ def _scanned(
     loose = loose and places.key_of(matches[:_SAMPLE]) is not None
     key = places.key_of(matches) if data.keyed and not stamped and not loose else None
     repeated = key is None and not loose
-    found = at_instants(matches, places.columns, data.quads, data.merges, stamped, repeated)
+    if wanted.intervals and not stamped and lasts(matches):
+        found = _with_intervals(matches, places.columns, data.quads, repeated)
+    else:
+        found = at_instants(matches, places.columns, data.quads, data.merges, stamped, repeated)
     for hidden, quoted in places.quoted:
         found = unquoted(found, hidden, quoted, dictionary)
     if wanted.share is not None:
@@ -353,6 +367,27 @@ def at_instants(
     # The windows that hold a triple may overlap those that hold it again: it counts once.
     distinct = found.unique()
     return distinct.drop(times) if times else distinct
+
+
+def lasts(matches: pl.DataFrame) -> bool:
+    """Whether a match holds at several instants."""
+    if FIRST not in matches.columns:  # all of them hold at the only instant, or always
+        return False
+    first, last = intervals_of(matches)
+    return not np.array_equal(first, last)
+
+
+def _with_intervals(
+    matches: pl.DataFrame, columns: dict[str, str], quads: Quads, repeated: bool
+) -> pl.DataFrame:
+    """Columns of matches with the first and the last instant at which they hold."""
+    times = [TIME] if quads.timed and repeated else []
+    kept = [matches[name] for name in (FIRST, LAST, *times)]
+    found = pl.DataFrame([*kept, *(matches[place].alias(name) for name, place in columns.items())])
+    if not repeated:
+        return found
+    ids = [name for name, place in columns.items() if place not in {KIND, NUMBER}]
+    return coalesced_rows(found, [*times, *ids]).drop(times)
 
 
 def _at_each(matches: pl.DataFrame, instants: range, names: Sequence[str]) -> pl.DataFrame:

@@ -51,6 +51,7 @@ from headrace.kernel.data import (
 )
 from headrace.kernel.exists import exists
 from headrace.kernel.expressions import Expressions
+from headrace.kernel.interval_groups import group_with_intervals
 from headrace.kernel.intervals import related
 from headrace.kernel.join import join, left_join, minus, union
 from headrace.kernel.lasting_solutions import solutions_kept
@@ -72,7 +73,7 @@ from headrace.rewrite.late import can_wait
 
 def evaluate(operator: Operator, data: Data, around: Surroundings) -> Solutions:
     """The solutions of an operator over some data."""
-    wanted = Wanted.by(operator, around.share)
+    wanted = Wanted.by(operator, around.share, with_intervals=around.intervals)
     if wanted.timed or around.observe is not None:  # who looks sees each operator by itself
         around = replace(around, chooses=False)
     candidates = candidates_of(operator, around) if around.precomputes else ()
@@ -117,7 +118,7 @@ class _Snapshot:
             return find()
         began = perf_counter()
         found = find()
-        self.around.observe(node, found.height, perf_counter() - began)
+        self.around.observe(node, found.number, perf_counter() - began)
         return found
 
     def _kept(self, operator: Operator) -> Solutions:
@@ -151,10 +152,10 @@ class _Snapshot:
             case Bgp(patterns):
                 return self._bgp(patterns)
             case Join(left, Service() as right):
-                ours = self.solutions(left)
+                ours = self._at_instants(left)
                 return join(ours, self.around.remote(right, ours), budget)
             case Join(Service() as left, right):
-                theirs = self.solutions(right)
+                theirs = self._at_instants(right)
                 return join(self.around.remote(left, theirs), theirs, budget)
             case Join():
                 return self._waiting.settled(self._chain(operator))
@@ -166,7 +167,7 @@ class _Snapshot:
             case Minus(left, right):
                 return self._minus(left, right)
             case Temporal(left, right):
-                ours, theirs = self.solutions(left), self.solutions(right)
+                ours, theirs = self._at_instants(left), self._at_instants(right)
                 return related(operator, ours, theirs, instants, budget)
             case Filter(condition, source):
                 return self._filtered(condition, source)
@@ -182,10 +183,11 @@ class _Snapshot:
                 return self.around.remote(operator, self.around.beside or unit())
             case Group(source, keys, aggregates):
                 found = self._timely(self.solutions(source), *expressions(operator))
-                made = group(found, keys, aggregates, instants, self.expressions)
+                grouped = group_with_intervals if found.has_intervals else group
+                made = grouped(found, keys, aggregates, instants, self.expressions)
                 return with_chances(made, found, keys, self.around.lacking(found))
             case Annotate(source, annotations):
-                found = self._timely(self.solutions(source), *expressions(operator))
+                found = self._timely(self._at_instants(source), *expressions(operator))
                 # All clauses read the same solutions: none sees the variable of another.
                 columns = [
                     annotate(found, each.variable, each.aggregate, each.keys, self.expressions)
@@ -196,7 +198,7 @@ class _Snapshot:
                     found, [each.keys for each in annotations], self.around.lacking(found)
                 )
             case OrderBy(source, keys):
-                found = self._timely(self.solutions(source), *expressions(operator))
+                found = self._timely(self._at_instants(source), *expressions(operator))
                 return ordered(found, keys, self.expressions)
             case Project(source, variables):
                 found = self.solutions(source)
@@ -206,7 +208,7 @@ class _Snapshot:
             case Reduced(source):
                 return self.solutions(source)
             case Slice(source, offset, limit):
-                found = self.solutions(source)
+                found = self._at_instants(source)
                 dictionary = self.around.dictionary
                 kept = sliced(found, offset, limit, is_ordered(source), dictionary)
                 return self.around.cut(kept) if kept.height < found.height else kept
@@ -222,7 +224,7 @@ class _Snapshot:
 
     def _exists(self, pattern: Operator, solutions: Solutions) -> pl.Series:
         inside, instants = self.around.compared_with(solutions), tuple(self.around.instants)
-        evaluate = replace(self, around=inside).solutions
+        evaluate = replace(self, around=inside)._at_instants
         return exists(pattern, solutions, evaluate, self.around.dictionary, instants)
 
     def _minus(self, left: Operator, right: Operator) -> Solutions:
@@ -230,6 +232,11 @@ class _Snapshot:
         inside = replace(self, around=self.around.compared_with(ours))
         kept = minus(ours, inside.solutions(right), self.around.instants)
         return self.around.tested([right], kept)
+
+    def _at_instants(self, operator: Operator) -> Solutions:
+        """The solutions of an operator, for those that take none with intervals."""
+        found = self.solutions(operator)
+        return found.expanded(self.around.instants) if found.has_intervals else found
 
     def _timely(self, found: Solutions, *computed: Expression | None) -> Solutions:
         """Solutions apart by instant, if what is computed of them differs between instants."""
@@ -262,6 +269,7 @@ class _Snapshot:
         right, condition = operator.right, operator.condition
         ours = self._timely(self.solutions(operator.left), condition)
         if isinstance(right, Service):
+            ours = ours.expanded(self.around.instants) if ours.has_intervals else ours
             theirs = self.around.remote(right, ours)
         else:
             theirs = self.solutions(right)

@@ -1,4 +1,4 @@
-"""Solutions as columns: one of term ids for each variable, and the instant they hold at."""
+"""Solutions as columns: one of term ids for each variable, and the instants they hold at."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import polars as pl
 
 from headrace.algebra.expressions import Variable
 from headrace.kernel.budget import Budget, first_rows
-from headrace.kernel.columns import CHANCE, INSTANT, STAMP, column
+from headrace.kernel.columns import CHANCE, FIRST, INSTANT, LAST, STAMP, column
+from headrace.kernel.interval_rows import coalesced_rows, count_rows, expanded_rows
 from headrace.planning.limits import Limit
 
 _MILLION: Final = 1_000_000
@@ -21,11 +22,13 @@ class Solutions:
     """A multiset of solutions.
 
     Attributes:
-        frame: `instant`, and a column of term ids for each variable; null is unbound. Kinds and
-            numbers that a scan brought along may stand beside; no operator depends on them.
+        frame: `instant`, or `first` and `last` where a row holds at several instants, and a column
+            of term ids for each variable; null is unbound. Kinds and numbers that a scan brought
+            along may stand beside; no operator depends on them.
         keyed: whether they differ from instant to instant. What is the same at every instant is
             computed and joined only once, and its `instant` says nothing.
-        identified_by: columns on which no two rows agree, where some are known.
+        identified_by: columns on which no two rows agree, where some are known; `instant` among
+            them if that is so at each instant for itself.
         met: conditions on a number that they are known to meet, because they were found by it.
         repeated: whether the rows are a set of which some may be there twice. It is a set only as
             long as it has all its columns, so repeats are removed before a column is dropped.
@@ -53,14 +56,24 @@ class Solutions:
         return [name for name in self.frame.columns if name.startswith(CHANCE)]
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether each row holds from one instant to another."""
+        return INSTANT not in self.frame.columns
+
+    @property
     def key(self) -> list[str]:
-        """What is part of every key besides variables."""
+        """What is part of every key besides variables, where rows hold at single instants."""
         return [INSTANT] if self.keyed else []
 
     @property
     def height(self) -> int:
-        """How many solutions there are, over all instants."""
+        """How many rows there are."""
         return self.frame.height
+
+    @property
+    def number(self) -> int:
+        """How many solutions there are, over all instants."""
+        return count_rows(self.frame) if self.has_intervals else self.height
 
     def has(self, variable: Variable) -> bool:
         """Whether there is a column for a variable."""
@@ -92,6 +105,8 @@ class Solutions:
 
     def once(self) -> Solutions:
         """Each solution of an instant once."""
+        if self.has_intervals:
+            return self.with_frame(coalesced_rows(self.frame, self.names))
         key = [INSTANT, *self.names]
         return self.with_frame(
             first_rows(self.frame, key, "solutions without repeats", in_order=False)
@@ -101,8 +116,29 @@ class Solutions:
         """The solutions for which a condition holds; one that is an error does not."""
         return replace(self, frame=self.frame.filter(kept.fill_null(value=False)))
 
+    def with_intervals(self, instants: Sequence[int]) -> Solutions:
+        """The same solutions, each from one instant to another."""
+        if self.has_intervals:
+            return self
+        numbers = self.frame[INSTANT]
+        first, last = numbers, numbers
+        if not self.keyed:
+            first, last = numbers * 0 + instants[0], numbers * 0 + instants[-1]
+        frame = self.frame.drop(INSTANT).insert_column(0, last.alias(LAST))
+        return replace(self, frame=frame.insert_column(0, first.alias(FIRST)), keyed=True)
+
+    def without_instants(self) -> Solutions:
+        """The same rows without intervals, for what does not depend on the instant."""
+        if not self.has_intervals:
+            return self
+        zeros = pl.Series(INSTANT, [0], pl.Int64).new_from_index(0, self.height)
+        return Solutions(self.frame.drop(FIRST, LAST).insert_column(0, zeros))
+
     def expanded(self, instants: Sequence[int]) -> Solutions:
         """The same solutions, repeated at each instant."""
+        if self.has_intervals:
+            Budget.current().check(self.number, "solutions at each instant", self.frame.width)
+            return replace(self, frame=expanded_rows(self.frame))
         if self.keyed:
             return self
         every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})
@@ -133,11 +169,12 @@ def nothing(names: Iterable[str] = ()) -> Solutions:
 def complete(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     """A frame with all of these columns, unbound where it had none, in this order."""
     present = frame.columns
+    times = [INSTANT] if INSTANT in present else [FIRST, LAST]
     names = list(names)
     if all(name in present for name in names):
-        return pl.DataFrame([frame[name] for name in (INSTANT, *names)])
+        return pl.DataFrame([frame[name] for name in (*times, *names)])
     return frame.select(
-        INSTANT,
+        *times,
         *(
             pl.col(name) if name in present else pl.lit(None, pl.Int64).alias(name)
             for name in names

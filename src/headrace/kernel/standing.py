@@ -45,6 +45,7 @@ from headrace.kernel.reports import Report
 from headrace.kernel.schedule import Schedule
 from headrace.kernel.strategy import Matching
 from headrace.kernel.table import Table
+from headrace.kernel.unexpected import note_unexpected
 from headrace.metering import current
 from headrace.planning.plan import Plan
 from headrace.planning.sharing import Lifted, lifted, parameters_of
@@ -223,7 +224,8 @@ class Standing:
             return False
         try:
             rows = matched.texts(around.budget().rows)
-        except Exception:  # noqa: BLE001 - what is wrong is found out by evaluating it
+        except Exception as error:  # noqa: BLE001 - what is wrong is found out by evaluating it
+            note_unexpected(self.name, error)
             return False
         if rows is None:
             return False
@@ -253,7 +255,8 @@ class Standing:
                 [matches] = matched.found.values()
             nothing = follows and matches.is_empty()
             lasting = matches if nothing else lasting_answers(matched, matches, around)
-        except Exception:  # noqa: BLE001 - at which instant it is wrong is found out otherwise
+        except Exception as error:  # noqa: BLE001 - at which instant is found out otherwise
+            note_unexpected(self.name, error)
             return False
         if follows and lasting.is_empty():  # nothing begins or ends
             self.last = Previous(None, self.matching.tell(matched.instants), around)

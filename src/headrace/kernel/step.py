@@ -102,8 +102,7 @@ class Kernel:
 
     def _add(self, query: Standing) -> None:
         for stream in query.plan.streams:
-            if stream not in self.logs:
-                self.logs[stream] = StreamLog()
+            self._log_of(stream)
         self._order.add(query.plan)
         self.queries.append(query)
         self._changed = True
@@ -287,8 +286,7 @@ class Kernel:
         whole = None if query in self._unread else self._schedule(query, ended)
         if whole is None:
             return None, None
-        share = None if ended else self.share
-        most = None if share is None else share.most_instants(query)
+        most = None if ended or self.share is None else self.share.most_instants(query)
         return whole, slice_end(query.plan, self._logs_of(query), whole, most)
 
     def _slice_schedule(self, query: Standing, ended: bool) -> Schedule | None:
@@ -308,7 +306,7 @@ class Kernel:
         """Stop the query with the largest windows if the process uses too much memory.
 
         Returns:
-            The names of the queries that were stopped, with the reason.
+            The reasons, by names of queries.
         """
         excess = MEMORY.excess()
         if excess is None:
@@ -392,8 +390,11 @@ class Kernel:
         """Return the failures of expressions so far, by the names of queries."""
         return self.around.failures.by_query()
 
+    def _log_of(self, stream: Iri) -> StreamLog:
+        return self.logs.get(stream) or self.logs.setdefault(stream, StreamLog())
+
     def _append(self, stream: Iri, arrivals: Arrivals, first: int = 0) -> Elements:
-        log = self.logs.setdefault(stream, StreamLog())
+        log = self._log_of(stream)
         statements = arrivals.statements
         if first:
             statements = statements.clone()
@@ -520,10 +521,9 @@ class Kernel:
         if not is_whole or not self._partial_streams.isdisjoint(query.plan.streams):
             self._partial_streams.add(stream)
             ended = False
-        elements = None
-        if self.around.tables is not None:
-            tables, dictionary = self.around.tables, self.around.dictionary
-            statements, elements = with_entailed(statements, tables, dictionary)
+        elements, tables = None, self.around.tables
+        if tables is not None:
+            statements, elements = with_entailed(statements, tables, self.around.dictionary)
         if query in self._unread and report is not None:
             reached: int | None = int(report.times[-1]) + 1
         else:

@@ -188,7 +188,11 @@ class Matching:
         """Look at whole windows from now on, and say so if that is for a mistake of ours."""
         error = sys.exception()
         if error is not None and not isinstance(error, HeadraceError):
-            LOG.warning("'%s' is evaluated by whole windows: %r", self.plan.name, error)
+            LOG.warning(
+                "'%s' is evaluated by whole windows after a mistake: %r",
+                self.plan.name,
+                error,
+            )
         self._kept, self._failed = None, True
 
     def _begun(self, around: Around) -> tuple[Incremental, Asking]:

@@ -83,6 +83,7 @@ class Surroundings:
         chooses: whether filters that may be dear wait for joins where that costs less.
         views: answer each SERVICE under a budget, from a local view of it.
         beside: the solutions that MINUS or EXISTS compares what is evaluated with, inside one.
+        intervals: whether solutions may hold from one instant to another.
     """
 
     dictionary: Dictionary
@@ -102,6 +103,7 @@ class Surroundings:
     chooses: bool = False
     views: Views | None = None
     beside: Solutions | None = None
+    intervals: bool = True
 
     def remote(self, service: Service, solutions: Solutions) -> Solutions:
         """Return the solutions of a SERVICE that fit some solutions."""

@@ -334,5 +334,9 @@ def _with_partner(found: Solutions, other: Solutions) -> Solutions:
     shared = [name for name in found.names if name in other.frame.columns]
     if any(each.frame[name].has_nulls() for each in (found, other) for name in shared):
         return found
-    on = [*([INSTANT] if found.keyed and other.keyed else []), *shared]
+    # Where rows hold at several instants, a partner at another one counts as well.
+    at_instants = found.keyed and other.keyed and not (found.has_intervals or other.has_intervals)
+    on = [*([INSTANT] if at_instants else []), *shared]
+    if not on:
+        return found if other.height else replace(found, frame=found.frame.clear())
     return replace(found, frame=found.frame.join(other.frame.select(on), on=on, how="semi"))

@@ -7,15 +7,17 @@ included. Pieces that touch (`[0, 3]` and `[4, 9]`) leave no gap.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from headrace.execution.relation.arrays import EMPTY, Ids, run_starts, sum_runs
 from headrace.execution.relation.keys import (
+    are_equal,
     combine_keys,
     count_keys,
     fit_instants,
+    hash_rows,
     number_both,
     number_rows,
     order_rows,
@@ -23,6 +25,9 @@ from headrace.execution.relation.keys import (
 from headrace.execution.relation.meeting import find_meeting_rows
 from headrace.execution.relation.relation import Relation
 from headrace.execution.relation.row_budget import SizeCheck, check_rows
+
+_INSTANT_BITS: Final = 22
+"""So many bits of a number may be those of an instant; the others are those of a hash."""
 
 
 class Pieces(NamedTuple):
@@ -49,6 +54,34 @@ def unite_pieces(key: Ids, first: Ids, last: Ids) -> Pieces:
     fresh = np.ones(key.size, np.bool_)
     fresh[1:] = (key[1:] != key[:-1]) | (begin[1:] > reach[:-1])
     starts = np.flatnonzero(fresh)
+    return Pieces(order[starts], first[order[starts]], np.maximum.reduceat(last[order], starts))
+
+
+def unite_rows(columns: Sequence[Ids], first: Ids, last: Ids) -> Pieces:
+    """Unite the pieces of rows that are equal in some columns.
+
+    Rows are sorted once, by a hash and the first instant in one number. Where different rows have
+    the same hash, or there are many instants, they are numbered first.
+    """
+    low, high = (int(first.min()), int(last.max())) if first.size else (0, 0)
+    bits = (high - low + 1).bit_length()
+    if not columns or bits > _INSTANT_BITS:
+        return unite_pieces(number_rows(columns, first.size), first, last)
+    points = (hash_rows(columns) & -(1 << bits)) | (first - low)
+    order = np.argsort(points)
+    hashes = points[order] >> bits
+    equal = hashes[1:] == hashes[:-1]
+    if not are_equal(columns, order[1:][equal], order[:-1][equal]):
+        return unite_pieces(number_rows(columns, first.size), first, last)
+    begin, end = first[order] - low, last[order] - low + 1
+    run = np.zeros(order.size, np.int64)
+    np.cumsum(~equal, out=run[1:])
+    reach = np.maximum.accumulate((run << bits) + end) - (run << bits)
+    fresh = np.ones(order.size, np.bool_)
+    fresh[1:] = ~equal | (begin[1:] > reach[:-1])
+    starts = np.flatnonzero(fresh)
+    if starts.size == order.size:  # no row is there twice
+        return Pieces(order, first[order], last[order])
     return Pieces(order[starts], first[order[starts]], np.maximum.reduceat(last[order], starts))
 
 
@@ -115,11 +148,11 @@ def take_pieces(relation: Relation, pieces: Pieces) -> Relation:
 
 def coalesce(relation: Relation) -> Relation:
     """Make equal rows one, with disjoint and maximal pieces: the rule of sets."""
-    key = key_rows(relation)
     if relation.holds_always:
+        key = key_rows(relation)
         order = np.argsort(key, kind="stable")
         return relation.take(order[run_starts(key[order])])
-    return take_pieces(relation, unite_pieces(key, *relation.bounds))
+    return take_pieces(relation, unite_rows(list(relation.columns.values()), *relation.bounds))
 
 
 def pack(relation: Relation) -> Relation:

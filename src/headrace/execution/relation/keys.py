@@ -11,6 +11,9 @@ from headrace.execution.relation.arrays import Ids
 
 _ROOM: Final = 2**62
 """Products below this bound fit an int64."""
+_MIXER: Final = -7046029254386353131
+"""An odd number with many different bits: the golden ratio in 64 bits."""
+_SHIFT: Final = 29
 
 
 def number_rows(columns: Sequence[Ids], height: int) -> Ids:
@@ -18,15 +21,47 @@ def number_rows(columns: Sequence[Ids], height: int) -> Ids:
 
     Without columns all rows are equal.
 
-    >>> number_rows([np.array([5, 5, 9]), np.array([1, 2, 1])], 3)
-    array([0, 1, 2])
+    >>> len(set(number_rows([np.array([5, 5, 5]), np.array([1, 2, 1])], 3).tolist()))
+    2
     """
     if not columns:
         return np.zeros(height, np.int64)
+    if len(columns) == 1:
+        return _densify(columns[0])
+    hashes = hash_rows(columns)
+    order = np.argsort(hashes)
+    equal = hashes[order[1:]] == hashes[order[:-1]]
+    if not are_equal(columns, order[1:][equal], order[:-1][equal]):
+        return _number_one_by_one(columns, height)
+    numbers = np.zeros(height, np.int64)
+    numbers[order[1:]] = np.cumsum(~equal)
+    return numbers
+
+
+def hash_rows(columns: Sequence[Ids]) -> Ids:
+    """Mix the ids of each row into one number; different rows rarely have the same.
+
+    The upper bits depend on all bits of the ids.
+    """
+    mixed = columns[0] * _MIXER
+    for each in columns[1:]:
+        mixed ^= mixed >> _SHIFT
+        mixed += each
+        mixed *= _MIXER
+    return mixed
+
+
+def are_equal(columns: Sequence[Ids], rows: Ids, others: Ids) -> bool:
+    """Test whether rows are equal to others, pair by pair."""
+    return all(np.array_equal(each[rows], each[others]) for each in columns)
+
+
+def _number_one_by_one(columns: Sequence[Ids], height: int) -> Ids:
+    """Number rows column by column, where different rows have the same hash."""
     numbers = _densify(columns[0])
     for each in columns[1:]:
         # Both are less than the height, so that the product stays far below the bound.
-        numbers = _densify(numbers * max(height, 1) + _densify(each))
+        numbers = _densify(numbers * height + _densify(each))
     return numbers
 
 
