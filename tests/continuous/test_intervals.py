@@ -22,7 +22,7 @@ from tests.fuzzing import repeat
 S = "http://x/s"
 VALUES = (
     *("1", "2", "7", "-3", "0", "123456789012345", "-99999999999999999999"),
-    *("0.5", "1.25", "-2.0", "1e0", "2.5e0", "1e16", "-1e16", "0e0"),
+    *("0.5", "1.25", "-2.0", "1e0", "2.5e0", "1e16", "-1e16", "0e0", "1.1e308"),
     '"INF"^^xsd:double',
     '"-INF"^^xsd:double',
     '"NaN"^^xsd:double',
@@ -123,6 +123,66 @@ def test_random_queries(
             settings=case.settings,
             dialect=case.dialect,
         )
+
+    same(run(), at_single_instants(run))
+
+
+LINES = "".join(
+    f"{1000 * time}\t<http://x/{'a' if time % 3 else 'b'}> <http://x/{name}> <http://x/{end}> .\n"
+    for time, name, end in [
+        *((time, "p" if time in {1, 2, 6} else "r", "b") for time in range(12)),
+        (3, "v", "c"),
+        (5, "q", "a"),
+    ]
+)
+STATIC = "@prefix : <http://x/> . :a :p :b . :b :v :d ."
+
+
+@pytest.mark.parametrize("condition", [
+    "SECONDS(NOW()) > 3",
+    "EXISTS { ?s :q ?n }",
+    "NOT EXISTS { ?s :q ?n }",
+    "?x = :k || EXISTS { ?o :v ?n }",
+    "RAND() < 0.5",
+])  # fmt: skip
+@pytest.mark.parametrize("contents", ["set", "timed"])
+@pytest.mark.parametrize("emit", ["", "REGISTER ISTREAM q AS", "REGISTER DSTREAM q AS"])
+def test_conditions_that_depend_on_the_instant(
+    at_single_instants: Callable[[Callable[[], Played]], Played],
+    condition: str,
+    contents: str,
+    emit: str,
+) -> None:
+    text = (
+        f"{PREFIX} {emit} SELECT * FROM NAMED WINDOW :w ON <{S}> [RANGE PT5S STEP PT1S] "
+        f"WHERE {{ ?s :p ?o WINDOW :w {{ ?s ?p ?o OPTIONAL {{ ?o :v ?x FILTER({condition}) }} }} "
+        f"OPTIONAL {{ WINDOW :w {{ ?s :p ?y }} FILTER({condition}) }} }}"
+    )
+
+    def run() -> Played:
+        return play(
+            {"q": text}, {S: LINES}, static={None: STATIC}, settings={"contents": contents},
+            dialect="rspql",
+        )  # fmt: skip
+
+    same(run(), at_single_instants(run))
+
+
+@pytest.mark.parametrize("contents", ["set", "timed"])
+@pytest.mark.parametrize("pattern", ["?s :p ?o", ":a :p :b", "?s :p ?o . ?o :v ?x"])
+def test_static_data_beneath_windows(
+    at_single_instants: Callable[[Callable[[], Played]], Played], contents: str, pattern: str
+) -> None:
+    text = (
+        f"{PREFIX} SELECT (COUNT(*) AS ?n) FROM STREAM <{S}> [RANGE 5s STEP 1s] "
+        f"WHERE {{ {pattern} }}"
+    )
+
+    def run() -> Played:
+        return play(
+            {"q": text}, {S: LINES}, static={None: STATIC}, settings={"contents": contents},
+            dialect="csparql",
+        )  # fmt: skip
 
     same(run(), at_single_instants(run))
 

@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from headrace.execution.operators import distinct, exists, join, limit, minus, optional, union
-from headrace.execution.relation import coalesce, epochs, keys, pieces
+from headrace.execution.relation import coalesce, epochs, pieces
 from headrace.execution.relation.relation import MEMBER, Relation, concat_relations
 from tests.execution import naive
+from tests.execution.checks import rank_rows
 from tests.execution.naive import Bag, Story, assert_equal, fill
 from tests.execution.worlds import draw_instants, draw_relation
 
@@ -85,8 +86,7 @@ def _evaluate_one(
         case "pack":
             return coalesce.pack(rows.select(names))
         case "limit":
-            rank = keys.number_rows([rows[name] for name in NAMES], rows.height)
-            return limit.limit_rows(rows, rank, instants, bounds)
+            return limit.limit_rows(rows, rank_rows(rows, NAMES), instants, bounds)
 
 
 def _evaluate_two(operator: Binary, left: Relation, right: Relation, instants: int) -> Relation:

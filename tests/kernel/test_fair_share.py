@@ -92,6 +92,29 @@ def test_many_hostile_queries_leave_a_harmless_one_its_turn() -> None:
     assert sorted(done) == sorted(hostile)
 
 
+def test_new_queries_do_not_take_the_turn_of_one_that_waits() -> None:
+    new = [f"new{number}" for number in range(24)]
+    batch = Batch({"cheap": 0.1, "old": 3, **dict.fromkeys(new, 1.5)})
+    batch.evaluated(["cheap"])
+    found = [batch.evaluated(["cheap", "old", *new[: number + 1]]) for number in range(24)]
+    assert sum("old" in each for each in found) >= 2
+
+
+def test_a_query_of_which_nothing_is_due_makes_no_batch_end() -> None:
+    batch = Batch({"a": 0.1, "b": 0.1})
+    batch.share.note_idle(query("silent"))
+    batch.evaluated("ab")
+    for _ in range(4):
+        batch.share.begin()
+        turns = list(batch.share.turns([(query(name),) for name in ("a", "b", "silent")]))
+        assert [(unit[0].name, waits) for unit, waits in turns] == [
+            ("a", False),
+            ("b", False),
+            ("silent", False),
+        ]
+        assert not batch.share.is_used_up
+
+
 def test_slices_have_as_many_instants_as_the_time_suffices_for() -> None:
     batch = Batch({"a": 0.0})
     a = query("a")

@@ -181,7 +181,8 @@ class _Evaluation:
             return _Failure(str(error), error.limit == SECONDS)
         except HeadraceError as error:
             return _Failure(error.problem if isinstance(error, QueryError) else str(error))
-        except Exception as error:  # noqa: BLE001 - a bug must not stop the other queries
+        except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001
+            # A bug must not stop the other queries.
             note_unexpected(self.held.plan.name, error)
             return _Failure(f"{type(error).__name__}: {error}")
         meter.restart()

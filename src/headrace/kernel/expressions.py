@@ -93,7 +93,7 @@ class Expressions:
 
     def condition(self, expression: Expression, solutions: Solutions) -> pl.Series:
         """The truth of an expression on each solution; null where it is an error."""
-        solutions = solutions.without_instants()
+        solutions = solutions.at_no_instant()
         expression, solutions = self._without_timestamps(expression, solutions)
         match expression:
             case Operation("&&", arguments):
@@ -192,7 +192,7 @@ class Expressions:
             solutions: what for.
             seeds: what RAND() and its like follow from in each solution; else from its values.
         """
-        solutions = solutions.without_instants()
+        solutions = solutions.at_no_instant()
         expression, solutions = self._without_timestamps(expression, solutions)
         if isinstance(expression, Variable | Iri | Literal):
             return self._ids(expression, solutions)

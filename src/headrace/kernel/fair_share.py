@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Final
 
 from headrace.kernel.slices import MOST_INSTANTS
@@ -44,6 +45,7 @@ class FairShare:
         self._costs: dict[str, float] = {}
         self._instants: dict[str, int] = {}
         self._waited: dict[str, int] = {}
+        self._idle: set[str] = set()
         self._is_for_cheap = False
 
     def begin(self) -> None:
@@ -68,18 +70,19 @@ class FairShare:
         self._forget_removed(units)
         in_order = sorted(units, key=self._rank)
         self._is_for_cheap = self._is_for_cheap and self._has_both(in_order)
-        longest = max(units, key=self._waits, default=None)
+        next_in_turn = max(units, key=self._waits, default=None)
+        has_turn = not self._is_for_cheap
         waiting: list[Unit] = []
         for unit in in_order:
             is_cheap = self._is_cheap(unit)
             if self._is_late or (self._is_for_cheap and not is_cheap):
                 waiting.append(unit)
                 continue
-            longest = longest if is_cheap else None  # another one has the turn of this batch
+            has_turn = has_turn and is_cheap
             yield self._admit(unit)
-        if longest in waiting and self._waits(longest) and not self._is_for_cheap:
-            waiting.remove(longest)
-            yield self._admit(longest)
+        if has_turn and next_in_turn in waiting and self._waits(next_in_turn):
+            waiting.remove(next_in_turn)
+            yield self._admit(next_in_turn)
         for unit in waiting:
             self._waited[unit[0].name] = self._waits(unit) + 1
             yield unit, True
@@ -97,8 +100,14 @@ class FairShare:
             yield
         finally:
             took = self._clock() - began
+            self._idle.discard(query.name)
             self._costs[query.name] = max(took, self._costs.get(query.name, 0.0) / _DECAY)
             self._instants[query.name] = self._fitting(query, number, took)
+
+    def note_idle(self, query: Standing) -> None:
+        """Take note that nothing of a query was due."""
+        if query.name not in self._costs:
+            self._idle.add(query.name)
 
     def most_instants(self, query: Standing) -> int:
         """Return how many instants of a query are evaluated in a slice."""
@@ -131,16 +140,25 @@ class FairShare:
         return self._waited.get(unit[0].name, 0)
 
     def _rank(self, unit: Unit) -> tuple[int, float]:
-        """Rank cheap units first, then those whose cost is not known, then expensive ones."""
+        """Rank cheap units first, and then the others by how long they have waited.
+
+        A unit whose cost is not known is one of the others, unless nothing of it was due yet.
+        """
         known = [self._costs[query.name] for query in unit if query.name in self._costs]
+        unknown = [query.name for query in unit if query.name not in self._costs]
         cost = sum(known)
         if cost > self.seconds:
-            return 2, -self._waits(unit)
-        return (0, cost) if len(known) == len(unit) else (1, 0)
+            return 1, -self._waits(unit)
+        if not unknown:
+            return 0, cost
+        is_idle = self._idle.issuperset(unknown) and not self._waits(unit)
+        return (0, inf) if is_idle else (1, -self._waits(unit))
 
     def _forget_removed(self, units: Sequence[Unit]) -> None:
         """Forget queries that are gone, once they are many."""
         names = {query.name for unit in units for query in unit}
+        if len(self._idle) > len(names) + _SPARE:
+            self._idle &= names
         if len(self._costs) > len(names) + _SPARE:
             self._costs = {name: each for name, each in self._costs.items() if name in names}
             self._instants = {n: each for n, each in self._instants.items() if n in names}

@@ -45,7 +45,6 @@ from headrace.kernel.interval_rows import ids_of, intervals_of
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.values import KIND, NUMBER, Kind
 
-_LARGEST: Final = 2**53
 _TEXT: Final = "text"
 
 

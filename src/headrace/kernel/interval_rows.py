@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -12,15 +11,14 @@ from headrace.execution.relation.arrays import Ids, repeat_ranges
 from headrace.execution.relation.coalesce import Pieces, subtract_pieces, unite_rows
 from headrace.execution.relation.keys import number_both
 from headrace.execution.relation.meeting import find_meeting_rows
+from headrace.execution.relation.relation import UNBOUND
 from headrace.kernel.columns import FIRST, INSTANT, LAST
-
-_UNBOUND: Final = 0
 
 CheckPairs = Callable[[int], None]
 """Takes the number of pairs of rows that a join makes, and refuses too many."""
 
 
-def expanded_rows(rows: pl.DataFrame) -> pl.DataFrame:
+def single_instant_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """A row for each instant at which one holds, with `instant` in place of its interval."""
     first, last = intervals_of(rows)
     if np.array_equal(first, last):
@@ -31,10 +29,10 @@ def expanded_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 def simplified_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The same rows with `instant` in place of intervals, if each holds at one instant only."""
-    return expanded_rows(rows) if np.array_equal(*intervals_of(rows)) else rows
+    return single_instant_rows(rows) if np.array_equal(*intervals_of(rows)) else rows
 
 
-def count_rows(rows: pl.DataFrame) -> int:
+def count_solutions(rows: pl.DataFrame) -> int:
     """How many rows there are at all instants together."""
     first, last = intervals_of(rows)
     return int((last - first).sum()) + rows.height
@@ -98,4 +96,4 @@ def _ids(rows: pl.DataFrame, names: Sequence[str]) -> list[Ids]:
 
 def ids_of(series: pl.Series) -> Ids:
     """A column of ids as an array; what is unbound is 0."""
-    return (series.fill_null(_UNBOUND) if series.null_count() else series).to_numpy()
+    return (series.fill_null(UNBOUND) if series.null_count() else series).to_numpy()

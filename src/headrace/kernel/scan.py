@@ -192,6 +192,8 @@ def scan(
 def _united(above: Solutions, below: Solutions, data: Data) -> Solutions:
     """What is in windows, and what is static and not in a window too."""
     assert data.quads.instants is not None, "only windows lie above other data"
+    if above.has_intervals and data.quads.timed:  # there may be several of a statement
+        above = above.expanded(data.quads.instants)
     if above.has_intervals:  # what is static holds at all instants, so that it adds nothing then
         names = above.names
         if not names:

@@ -118,7 +118,7 @@ class _Snapshot:
             return find()
         began = perf_counter()
         found = find()
-        self.around.observe(node, found.number, perf_counter() - began)
+        self.around.observe(node, found.solution_count, perf_counter() - began)
         return found
 
     def _kept(self, operator: Operator) -> Solutions:
@@ -272,7 +272,7 @@ class _Snapshot:
             ours = ours.expanded(self.around.instants) if ours.has_intervals else ours
             theirs = self.around.remote(right, ours)
         else:
-            theirs = self.solutions(right)
+            theirs = self._timely(self.solutions(right), condition)
         test = None
         if condition is not None:
             test = lambda found: self.expressions.condition(condition, found)  # noqa: E731

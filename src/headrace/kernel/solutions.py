@@ -11,7 +11,7 @@ import polars as pl
 from headrace.algebra.expressions import Variable
 from headrace.kernel.budget import Budget, first_rows
 from headrace.kernel.columns import CHANCE, FIRST, INSTANT, LAST, STAMP, column
-from headrace.kernel.interval_rows import coalesced_rows, count_rows, expanded_rows
+from headrace.kernel.interval_rows import coalesced_rows, count_solutions, single_instant_rows
 from headrace.planning.limits import Limit
 
 _MILLION: Final = 1_000_000
@@ -27,8 +27,8 @@ class Solutions:
             along may stand beside; no operator depends on them.
         keyed: whether they differ from instant to instant. What is the same at every instant is
             computed and joined only once, and its `instant` says nothing.
-        identified_by: columns on which no two rows agree, where some are known; `instant` among
-            them if that is so at each instant for itself.
+        identified_by: columns on which no two rows agree, where some are known. If `instant` is one
+            of them, no two rows of the same instant agree on the others.
         met: conditions on a number that they are known to meet, because they were found by it.
         repeated: whether the rows are a set of which some may be there twice. It is a set only as
             long as it has all its columns, so repeats are removed before a column is dropped.
@@ -71,9 +71,9 @@ class Solutions:
         return self.frame.height
 
     @property
-    def number(self) -> int:
+    def solution_count(self) -> int:
         """How many solutions there are, over all instants."""
-        return count_rows(self.frame) if self.has_intervals else self.height
+        return count_solutions(self.frame) if self.has_intervals else self.height
 
     def has(self, variable: Variable) -> bool:
         """Whether there is a column for a variable."""
@@ -127,8 +127,12 @@ class Solutions:
         frame = self.frame.drop(INSTANT).insert_column(0, last.alias(LAST))
         return replace(self, frame=frame.insert_column(0, first.alias(FIRST)), keyed=True)
 
-    def without_instants(self) -> Solutions:
-        """The same rows without intervals, for what does not depend on the instant."""
+    def at_no_instant(self) -> Solutions:
+        """The same rows without their intervals.
+
+        It is for expressions that do not depend on the instant: others have to be computed after
+        :meth:`expanded`.
+        """
         if not self.has_intervals:
             return self
         zeros = pl.Series(INSTANT, [0], pl.Int64).new_from_index(0, self.height)
@@ -137,8 +141,10 @@ class Solutions:
     def expanded(self, instants: Sequence[int]) -> Solutions:
         """The same solutions, repeated at each instant."""
         if self.has_intervals:
-            Budget.current().check(self.number, "solutions at each instant", self.frame.width)
-            return replace(self, frame=expanded_rows(self.frame))
+            Budget.current().check(
+                self.solution_count, "solutions at each instant", self.frame.width
+            )
+            return replace(self, frame=single_instant_rows(self.frame))
         if self.keyed:
             return self
         every = pl.DataFrame({INSTANT: list(instants)}, schema={INSTANT: pl.Int64})

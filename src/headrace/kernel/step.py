@@ -303,11 +303,7 @@ class Kernel:
         return self._schedule(query, ended)
 
     def _stop_largest(self) -> dict[str, str]:
-        """Stop the query with the largest windows if the process uses too much memory.
-
-        Returns:
-            The reasons, by names of queries.
-        """
+        """Stop the query with the largest windows if memory is short; the reasons, by names."""
         excess = MEMORY.excess()
         if excess is None:
             return {}
@@ -354,6 +350,8 @@ class Kernel:
         if schedule is None:
             return (), [query]
         if turn is None:
+            if self.share is not None:
+                self.share.note_idle(query)
             with metered(self.around.meter()):
                 query.look_ahead(schedule, logs, self.around)
             return (), [query]

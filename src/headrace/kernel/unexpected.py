@@ -10,7 +10,7 @@ from headrace.errors import HeadraceError
 LOG: Final = logging.getLogger("headrace.unexpected")
 
 
-def note_unexpected(query: str, error: Exception) -> None:
+def note_unexpected(query: str, error: BaseException) -> None:
     """Log an error of a query at the level DEBUG, unless it is one that users can cause."""
     if not isinstance(error, HeadraceError):
         LOG.debug("'%s': %r", query, error)

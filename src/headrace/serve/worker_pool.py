@@ -40,9 +40,9 @@ SHORT: Final = 0.2
 LONG: Final = 1.0
 """Seconds after which a query is a long one."""
 _SHORT_PLACES: Final = 2
-"""How many short queries are evaluated beside as many longer ones as there may be."""
+"""How many short queries there may be besides all longer ones."""
 _MEDIUM_PLACES: Final = 1
-"""How many queries that are neither short nor long are evaluated beside the long ones."""
+"""How many queries that are neither short nor long there may be besides the long ones."""
 _REMEMBERED: Final = 1_000
 """How many texts of long queries are remembered."""
 _GRACE: Final = 0.7
@@ -55,8 +55,8 @@ _MARGIN: Final = 1.25
 """A worker that uses so many times what it may is ended: it did not stop by itself."""
 _LEFT: Final = 2
 """An idle worker that uses so many times what it did before its request is ended."""
-_NICENESS: Final = 5
-"""The niceness of workers: the server goes first."""
+_NICER: Final = 5
+"""How much greater the niceness of workers is than that of the server, which goes first."""
 _LOWEST: Final = 19
 """The niceness of a worker with a long query beside other queries."""
 _STOPPING: Final = "the server is stopping"
@@ -262,11 +262,18 @@ class WorkerPool:
             The level of the next place that it needs, if there is no answer yet.
         """
         worker.is_long = level == len(self._levels) - 1
+        self._lower_long()
         await asyncio.wait({answering}, timeout=self._levels[level].seconds)
         if answering.done() or self._levels[level + 1].places.locked():
             return level + 1
         async with self._levels[level + 1].places:
             return await self._wait(worker, answering, level + 1)
+
+    def _lower_long(self) -> None:
+        """Let short queries go before long ones, if there are several queries."""
+        for each in self._busy if len(self._busy) > 1 else ():
+            if each.is_long and not each.is_lowered:
+                each.lower_priority()
 
     def _remember(self, text: str, seconds: float) -> None:
         """Remember whether a query is a long one, for when it is asked again."""
@@ -282,9 +289,7 @@ class WorkerPool:
     ) -> AsyncIterator[tuple[Worker, asyncio.Task[SparqlAnswer | Refusal]]]:
         """Send a request to a worker, which gives it up at the end of the block."""
         worker = await self._take(static)
-        for each in self._busy:
-            if each.is_long and not each.is_lowered:
-                each.lower_priority()
+        self._lower_long()
         answering = asyncio.create_task(self._exchange(worker, request))
         try:
             yield worker, answering
@@ -298,7 +303,8 @@ class WorkerPool:
         """Take a worker with some static graphs; to read them takes no time of a query."""
         if self._watcher is None:
             self._watcher = asyncio.create_task(self._watch())
-        self._static = static
+        if self._static is None or static.version > self._static.version:
+            self._static = static
         while True:
             if self._closed:
                 raise busy(_STOPPING)
@@ -325,7 +331,11 @@ class WorkerPool:
             await asyncio.wait({starting, returned}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             returned.cancel()
-        if starting.done() and (reason := starting.result()) is not None and not self._closed:
+        if self._closed:
+            raise busy(_STOPPING)
+        if self._idle:
+            return
+        if starting.done() and (reason := starting.result()) is not None:
             raise busy(f"no process can be started for the query: {reason}")
 
     def _start_spare(self) -> asyncio.Task[str | None]:
@@ -344,9 +354,11 @@ class WorkerPool:
         except (EOFError, OSError, ValueError, Problem) as error:
             return str(error) or "it has ended"
         self._preparing.discard(worker)
-        if self._closed or (self._static and not await self._load(worker, self._static)):
+        static = self._static
+        if self._closed or (static is not None and not await self._load(worker, static)):
             self._discard(worker)
-            return "it has ended"
+            # The file of an older version may have been removed meanwhile: then another is started.
+            return "it has ended" if static is self._static else None
         self._make_available(worker)
         return None
 
@@ -381,7 +393,7 @@ class WorkerPool:
         )
         command = [sys.executable, "-m", "headrace.serve.sparql_worker"]
         worker = Worker(Popen(command, stdin=PIPE, stdout=PIPE, env=os.environ | single))
-        _set_niceness(worker.process.pid, _NICENESS)
+        _set_niceness(worker.process.pid, min(_own_niceness() + _NICER, _LOWEST))
         self._preparing.add(worker)
         try:
             if self._closed:
@@ -509,9 +521,18 @@ class WorkerPool:
 
 def _set_niceness(pid: int, niceness: int) -> None:
     """Lower the priority of a process, if it has not ended and the system can do it."""
-    with suppress(OSError, AttributeError, psutil.Error):
-        for thread in psutil.Process(pid).threads():  # on Linux each has a priority of its own
-            os.setpriority(os.PRIO_PROCESS, thread.id, niceness)
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, pid, niceness)
+    if sys.platform == "linux":  # there each thread has a priority of its own
+        with suppress(OSError, psutil.Error):
+            for thread in psutil.Process(pid).threads():
+                os.setpriority(os.PRIO_PROCESS, thread.id, niceness)
+
+
+def _own_niceness() -> int:
+    with suppress(OSError, AttributeError):
+        return os.getpriority(os.PRIO_PROCESS, 0)
+    return 0
 
 
 def _too_much(used: int, allowed: int) -> Refusal:

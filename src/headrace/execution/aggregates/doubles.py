@@ -105,4 +105,4 @@ def _round_scaled(number: int, exponent: int) -> float:
     try:
         return float(number << exponent) if exponent >= 0 else number / (1 << -exponent)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
