@@ -270,10 +270,12 @@ class WorkerPool:
             return await self._wait(worker, answering, level + 1)
 
     def _lower_long(self) -> None:
-        """Let short queries go before long ones, if there are several queries."""
-        for each in self._busy if len(self._busy) > 1 else ():
-            if each.is_long and not each.is_lowered:
-                each.lower_priority()
+        """Let short queries go before long ones, and all long ones have the same priority."""
+        long = [each for each in self._busy if each.is_long]
+        if len(long) < len(self._busy) or any(each.is_lowered for each in long):
+            for each in long:
+                if not each.is_lowered:
+                    each.lower_priority()
 
     def _remember(self, text: str, seconds: float) -> None:
         """Remember whether a query is a long one, for when it is asked again."""
