@@ -70,6 +70,7 @@ def make(index: int) -> RandomGroup:
     return group
 
 
+@pytest.mark.unexpected  # a function is refused now and then
 @pytest.mark.slow
 def test_each_query_of_a_group_agrees_with_the_oracle() -> None:
     if RUN in os.environ:
