@@ -40,8 +40,9 @@ from headrace.kernel.columns import (
 from headrace.kernel.contents import Held
 from headrace.kernel.data import Data, Quads
 from headrace.kernel.evaluation import Around, context_of
+from headrace.kernel.interval_rows import single_instant_rows
 from headrace.kernel.join import join
-from headrace.kernel.scan import expanded_rows, scan
+from headrace.kernel.scan import scan
 from headrace.kernel.snapshot import evaluate, holds
 from headrace.kernel.solutions import Solutions
 from headrace.kernel.surroundings import Surroundings
@@ -248,7 +249,7 @@ class Consumed(Held):
         chosen = pl.DataFrame(list(made), schema=dict.fromkeys(slots, pl.Int64), orient="row")
         matches = found.join(chosen, on=slots, how="semi")
         held = self._meeting_conditions(Solutions(matches)).frame
-        expanded = expanded_rows(held.drop(INSTANT), range(number)).unique(
+        expanded = single_instant_rows(held.drop(INSTANT)).unique(
             [INSTANT, *slots, *(name for name in held.columns if name.startswith("?"))]
         )
         return Solutions(expanded, keyed=True), pl.concat([before, _written(new, occurrences)])
@@ -293,7 +294,7 @@ def _newest(chosen: Chosen, table: _Table, number: int) -> Solutions:
     ranked = table.matched.with_columns(
         pl.struct(_AGE).rank("dense").cast(pl.Int64).alias(_RANK), pl.lit(0, pl.Int64).alias(_ALL)
     )
-    expanded = expanded_rows(_until_the_next(ranked, [_ALL, *key]), range(number))
+    expanded = single_instant_rows(_until_the_next(ranked, [_ALL, *key]))
     last = pl.col(_RANK).max().over(INSTANT, *key)
     return _with_static(expanded.filter(pl.col(_RANK) == last), table, number)
 

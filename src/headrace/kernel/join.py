@@ -61,8 +61,8 @@ def join(left: Solutions, right: Solutions, budget: Budget) -> Solutions:
     if not known.isdisjoint(others.columns):  # values that the left side has brought along too
         others = others.drop(known, strict=False)
     if not _any_unbound(left.frame, shared) and not _any_unbound(others, shared):
-        told = [INSTANT, *on] if right.keyed else on
-        by_left, by_right = _identifies(left, told), _identifies(right, told)
+        key = [INSTANT, *on] if right.keyed else on
+        by_left, by_right = _identifies(left, key), _identifies(right, key)
         found = _matched(left.frame, others, on, budget, is_key=by_left or by_right)
         identified = _identified_by(left, right, by_left=by_left, by_right=by_right)
         found = _latest(found.drop(_OTHER) if _OTHER in found.columns else found, stamps)
@@ -262,7 +262,7 @@ def _matched(
 ) -> pl.DataFrame:
     if FIRST in right.columns and INSTANT not in left.columns:
         columns = left.width + right.width - len(on)
-        what = _named(on)
+        what = _describe_join(on)
         return joined_rows(left, right, on, lambda rows: budget.check(rows, what, columns))
     _check_size(left, right, on, budget, is_key=is_key)
     return left.join(right, on=on, how="inner") if on else left.join(right, how="cross")
@@ -312,12 +312,12 @@ def _check_size(
     if is_key:
         rows = min(rows, max(left.height, right.height))
     if rows > most or not budget.meter.has_room(_NUMBER * rows * columns):
-        budget.check(_size(left, right, on), _named(on), columns)
+        budget.check(_size(left, right, on), _describe_join(on), columns)
     else:
         budget.check(0, "a join")
 
 
-def _named(on: list[str]) -> str:
+def _describe_join(on: list[str]) -> str:
     """Name a join for an error."""
     names = [name for name in on if name != INSTANT]
     return f"a join on {_shown(names)}" if names else "a join without a shared variable"

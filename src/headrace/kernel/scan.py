@@ -42,7 +42,7 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Data, EachNamedGraph, Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.interval_rows import coalesced_rows, intervals_of
+from headrace.kernel.interval_rows import coalesced_rows, intervals_of, single_instant_rows
 from headrace.kernel.solutions import Solutions, complete
 from headrace.kernel.values import KIND, NUMBER
 from headrace.planning.limits import Limit
@@ -398,19 +398,7 @@ def _at_each(matches: pl.DataFrame, instants: range, names: Sequence[str]) -> pl
     if len(instants) <= 1:  # all of them hold at the only one
         only = pl.Series(INSTANT, [instants.start], pl.Int64).new_from_index(0, matches.height)
         return pl.DataFrame([only, *needed])
-    return expanded_rows(pl.DataFrame([matches[FIRST], matches[LAST], *needed]), instants)
-
-
-def expanded_rows(matches: pl.DataFrame, instants: range) -> pl.DataFrame:
-    """A row for each instant at which a match holds; first and last are among the instants."""
-    starts, ends = matches[FIRST].to_numpy(), matches[LAST].to_numpy()
-    if np.array_equal(starts, ends):
-        return matches.hstack([matches[FIRST].alias(INSTANT)])
-    counts = (ends - starts) // instants.step + 1
-    rows = np.repeat(np.arange(matches.height), counts)
-    turns = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = pl.Series(INSTANT, starts[rows] + turns * instants.step, dtype=pl.Int64)
-    return matches[rows].with_columns(numbers)
+    return single_instant_rows(pl.DataFrame([matches[FIRST], matches[LAST], *needed]))
 
 
 def _stamped(

@@ -23,7 +23,7 @@ from headrace.kernel.columns import (
 )
 from headrace.kernel.data import Quads
 from headrace.kernel.dictionary import Dictionary
-from headrace.kernel.scan import expanded_rows
+from headrace.kernel.interval_rows import single_instant_rows
 from headrace.kernel.solutions import Solutions
 from headrace.rdf.terms import Iri
 
@@ -95,8 +95,7 @@ class Stamps:
         if isinstance(call.stream, Iri):
             number = self.streams.index(call.stream) if call.stream in self.streams else -1
             wanted = wanted.filter(pl.col(STREAM) == number)
-        assert quads.instants is not None, "windows are looked at at instants"
-        return expanded_rows(wanted, quads.instants).select(INSTANT, *_TRIPLE, TIME)
+        return single_instant_rows(wanted).select(INSTANT, *_TRIPLE, TIME)
 
 
 def _may_be(asked: Variable | Iri | None, stream: Iri) -> bool:

@@ -12,15 +12,15 @@ import polars as pl
 
 from headrace.diagnosis.demands import demand_of, statements_of
 from headrace.diagnosis.probes import Probe, Tally, first_names, limit_probes
+from headrace.execution.relation.relation import UNBOUND
 from headrace.kernel.columns import GRAPH, OBJECT, PREDICATE, STATEMENT, SUBJECT
+from headrace.kernel.interval_rows import ids_of
 from headrace.planning.plan import Plan
 from headrace.rdf.ids import term_id
 from headrace.rdf.terms import Iri, Literal
 
 _MOST_LOOKED_UP: Final = 1_000
 """With more distinct names than these, no examples are collected."""
-_DEFAULT: Final = 0
-"""The graph of statements without one, in arrays."""
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 Texts = Callable[[Sequence[int]], Sequence[str]]
@@ -63,12 +63,8 @@ class _Counted:
 
 def _count_statements(statements: pl.DataFrame, probes: Sequence[Probe], seed: int) -> _Counted:
     """Count with arrays: most batches of a stream are too small for an engine of queries."""
-    ids = {name: statements[name] for name in STATEMENT}
-    columns = {
-        name: (each.fill_null(_DEFAULT) if each.null_count() else each).to_numpy()
-        for name, each in ids.items()
-    }
-    named = columns[GRAPH] != _DEFAULT
+    columns = {name: ids_of(statements[name]) for name in STATEMENT}
+    named = columns[GRAPH] != UNBOUND
     sides = {True: columns[PREDICATE][named], False: columns[PREDICATE][~named]}
     totals: dict[tuple[bool, int | None], int] = {}
     for side, predicates in sides.items():

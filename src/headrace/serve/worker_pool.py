@@ -291,7 +291,6 @@ class WorkerPool:
     ) -> AsyncIterator[tuple[Worker, asyncio.Task[SparqlAnswer | Refusal]]]:
         """Send a request to a worker, which gives it up at the end of the block."""
         worker = await self._take(static)
-        self._lower_long()
         answering = asyncio.create_task(self._exchange(worker, request))
         try:
             yield worker, answering
